@@ -1,0 +1,315 @@
+//! The hot paths: `malloc` and `free` of a cached block in 13 instructions each, `ret` included.
+//!
+//! Both are straight lines over three loads: the thread slot, the table entry of the bin, and the magazine's slot (for
+//! `free`, the page map in front). Everything unusual lands on a magazine that is empty and full at once, so there
+//! is one test and one cold call at the end:
+//!
+//! | `malloc` | `free` |
+//! |---|---|
+//! | bin = (size + 15) / 16, wrapping; above 64: cold | bin = page map\[address / 64 KiB\] |
+//! | top = heap.top\[bin\] | top = heap.top\[bin\] + 8 |
+//! | \*top is null: cold | top is at a multiple of 512: cold |
+//! | heap.top\[bin\] = top - 8 | \*top = block; heap.top\[bin\] = top |
+//!
+//! Size 0, sizes that wrap, NULL, foreign pointers, spans, huge blocks, threads without a heap, empty and full magazines:
+//! all are that one test.
+
+use super::service::{self, Caller};
+use crate::config::bins::{self, ALIGN, BIN_MAX, SMALL_MAX};
+use crate::config::{Knob, Words};
+use crate::heap::magazine::beyond;
+use crate::heap::page_map;
+use crate::heap::state::State;
+use crate::heap::thread::ThreadHeap;
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering;
+
+/// The statics of one front end: its thread slot and its heap. Made by [`define_front!`](crate::define_front).
+///
+/// # Safety
+/// `slot` and `set_slot` read and write one word per thread, used by nothing else and initially `heap::thread::EMPTY`;
+/// `state` always returns the same static.
+pub unsafe trait Instance: 'static {
+    /// Reads the calling thread's slot.
+    fn slot() -> *mut ThreadHeap;
+    /// Writes the calling thread's slot.
+    fn set_slot(heap: *mut ThreadHeap);
+    /// The heap behind the front.
+    fn state() -> &'static State;
+}
+
+/// A front end: the statics `I` and the words of its preset, everything else being constants derived from them.
+///
+/// Sizes and alignments are in bytes. Every block is aligned to 16 bytes at least. Failures are null, with `errno` set
+/// to ENOMEM; successes and frees leave `errno` alone.
+pub struct Front<I, const ROUTES: u32, const KNOBS: u64>(PhantomData<fn() -> I>);
+
+impl<I, const ROUTES: u32, const KNOBS: u64> Default for Front<I, ROUTES, KNOBS> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<I, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
+    /// Whether freed pages stay with the process until `malloc_trim`.
+    pub const FREE_KEEP: bool = Words::has(KNOBS, Knob::FreeKeep);
+
+    /// The front end, for `#[global_allocator]`. It has no state of its own: all values of one type are one allocator.
+    #[must_use]
+    pub const fn new() -> Self {
+        const { assert!(ROUTES == 0, "the only route so far is LEGACY: give every class Route::Legacy") };
+        Self(PhantomData)
+    }
+}
+
+impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
+    /// A block of at least `size` bytes; null with ENOMEM if there is none. Size 0 gives a block of its own.
+    #[inline(always)]
+    #[must_use]
+    pub fn allocate(size: usize) -> *mut u8 {
+        let padded = size.wrapping_add(ALIGN - 1);
+        if padded < SMALL_MAX + ALIGN
+            && let Some(block) = Self::pop(padded / ALIGN)
+        {
+            return block;
+        }
+        Self::allocate_other(size)
+    }
+
+    /// Takes the top block of the current magazine of `bin`; None if it is empty.
+    #[inline(always)]
+    fn pop(bin: usize) -> Option<*mut u8> {
+        // SAFETY: `bin` is below the table's length. The slot holds a table whose entries point to the top slot
+        // of a magazine, and the slot below a block exists. Relaxed: the table is this thread's.
+        unsafe {
+            let entry = (*I::slot()).top.get_unchecked(bin);
+            let top = entry.load(Ordering::Relaxed);
+            let block = *top;
+            if block.is_null() {
+                return None;
+            }
+            entry.store(top.sub(1), Ordering::Relaxed);
+            Some(block)
+        }
+    }
+
+    /// [`allocate`](Self::allocate) where the bins in steps of 16 had nothing: larger bins, or the cold path.
+    #[inline(never)]
+    fn allocate_other(size: usize) -> *mut u8 {
+        if size > SMALL_MAX
+            && size <= BIN_MAX
+            && let Some(block) = Self::pop(bins::large_bin_of(size))
+        {
+            return block;
+        }
+        service::allocate(I::state(), size)
+    }
+
+    /// Frees `block`. Null and blocks of libc's own allocator are welcome; a pointer that is no block ends the process
+    /// with one line on stderr, at the latest when its magazine is flushed.
+    ///
+    /// # Safety
+    /// `block` is null, or a live block of this front end or of libc, and is not used afterwards.
+    #[inline(always)]
+    pub unsafe fn deallocate(block: *mut u8) {
+        // SAFETY: the map's codes are bins or codes without a magazine.
+        if unsafe { !Self::push(page_map::get(block.addr()), block) } {
+            // SAFETY: by the caller's promise.
+            unsafe { Self::deallocate_other(block) }
+        }
+    }
+
+    /// [`deallocate`](Self::deallocate) for C++'s `operator delete`, whose blocks come from whatever `malloc` the program
+    /// uses: one that is not ours goes to the `free` beside it.
+    ///
+    /// # Safety
+    /// As for [`deallocate`](Self::deallocate).
+    #[inline(always)]
+    pub unsafe fn delete(block: *mut u8) {
+        // SAFETY: as in `deallocate`.
+        if unsafe { !Self::push(page_map::get(block.addr()), block) } {
+            // SAFETY: by the caller's promise.
+            unsafe { Self::delete_other(block) }
+        }
+    }
+
+    /// Frees a block whose bin its layout names, without looking the pointer up.
+    ///
+    /// # Safety
+    /// `block` is a live block of `bin`, which is below `BINS`.
+    #[inline(always)]
+    pub(crate) unsafe fn deallocate_in(bin: usize, block: *mut u8) {
+        // SAFETY: by the caller's promise.
+        if unsafe { !Self::push(bin, block) } {
+            // SAFETY: by the caller's promise.
+            unsafe { Self::deallocate_other(block) }
+        }
+    }
+
+    /// Puts `block` on the current magazine of `bin`; false if it is full.
+    ///
+    /// # Safety
+    /// `bin` is a code of the page map, and the caller gives `block` up.
+    #[inline(always)]
+    unsafe fn push(bin: usize, block: *mut u8) -> bool {
+        // SAFETY: as in `pop`; a slot that is not beyond the magazine may be written.
+        unsafe {
+            let entry = (*I::slot()).top.get_unchecked(bin);
+            let top = entry.load(Ordering::Relaxed).add(1);
+            if beyond(top) {
+                return false;
+            }
+            *top = block;
+            entry.store(top, Ordering::Relaxed);
+            true
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn deallocate_other(block: *mut u8) {
+        // SAFETY: by the caller's promise.
+        unsafe { service::free(I::state(), block, Caller::Free) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn delete_other(block: *mut u8) {
+        // SAFETY: by the caller's promise.
+        unsafe { service::free(I::state(), block, Caller::Delete) }
+    }
+
+    /// A zeroed block of at least `size` bytes; memory fresh from the OS is not cleared again.
+    #[inline]
+    #[must_use]
+    pub fn allocate_zeroed(size: usize) -> *mut u8 {
+        if size > BIN_MAX {
+            return service::allocate_zeroed(I::state(), size);
+        }
+        let block = Self::allocate(size);
+        if !block.is_null() {
+            // SAFETY: the block has at least `size` bytes.
+            unsafe { block.write_bytes(0, size) };
+        }
+        block
+    }
+
+    /// A block of at least `size` bytes at a multiple of `align`, a power of two.
+    #[inline]
+    #[must_use]
+    pub fn allocate_aligned(size: usize, align: usize) -> *mut u8 {
+        if align <= ALIGN {
+            return Self::allocate(size);
+        }
+        if let Some(bin) = bins::bin_of_aligned(size, align)
+            && let Some(block) = Self::pop(bin)
+        {
+            return block;
+        }
+        service::allocate_aligned(I::state(), size, align, false)
+    }
+
+    /// The block with room for `size` bytes, its contents kept up to the smaller size: where it is while it fits,
+    /// elsewhere otherwise. Null with ENOMEM if there is no memory; `block` is then untouched.
+    ///
+    /// # Safety
+    /// `block` is a live block of this front end or of libc, and not used afterwards unless null is returned.
+    /// `size` is not 0.
+    #[inline]
+    #[must_use]
+    pub unsafe fn reallocate(block: *mut u8, size: usize) -> *mut u8 {
+        let bin = page_map::get(block.addr());
+        if bin.wrapping_sub(1) >= bins::BINS - 1 {
+            // SAFETY: by the caller's promise.
+            return unsafe { service::reallocate(I::state(), block, size) };
+        }
+        // SAFETY: `bin` was just found to be one.
+        let usable = unsafe { bins::shape(bin) }.size as usize;
+        if size <= usable {
+            return block;
+        }
+        let new = Self::allocate(size);
+        if !new.is_null() {
+            // SAFETY: both blocks hold `usable` bytes, and the new one is nobody else's.
+            unsafe {
+                new.copy_from_nonoverlapping(block, usable);
+                Self::deallocate(block);
+            }
+        }
+        new
+    }
+
+    /// Bytes that a program may use of `block`; 0 for null. Stable while the block lives.
+    ///
+    /// # Safety
+    /// `block` is null, or a live block of this front end or of libc.
+    #[must_use]
+    pub unsafe fn usable_size(block: *mut u8) -> usize {
+        // SAFETY: by the caller's promise.
+        unsafe { service::usable_size(I::state(), block) }
+    }
+}
+
+/// Defines a front end: a type with statics of its own, from the words of a preset.
+///
+/// ```
+/// use hakmem::config::{Knob, Route, Routes, Words};
+/// hakmem::define_front! {
+///     /// Every class on LEGACY, freed memory kept.
+///     pub Kept in kept = Words::new(Routes::all(Route::Legacy)).with(Knob::FreeKeep)
+/// }
+/// let block = Kept::allocate(100);
+/// assert_eq!(block.addr() % 16, 0);
+/// // SAFETY: the block is live.
+/// unsafe { Kept::deallocate(block) };
+/// ```
+///
+/// The module name (`kept`) also names symbols, so it must be unique within the process image.
+#[macro_export]
+macro_rules! define_front {
+    ($(#[$doc:meta])* $visible:vis $name:ident in $module:ident = $words:expr) => {
+        #[doc(hidden)]
+        #[allow(missing_docs)]
+        $visible mod $module {
+            use $crate::__private::{Shared, State, ThreadHeap};
+
+            pub struct Statics;
+
+            static SHARED: Shared = Shared::new();
+            static STATE: State = State {
+                slot: <Statics as $crate::Instance>::slot,
+                set_slot: <Statics as $crate::Instance>::set_slot,
+                keep: super::$name::FREE_KEEP,
+                shared: &SHARED,
+            };
+
+            mod word {
+                $crate::__thread_slot!($module, $crate::__private::EMPTY);
+            }
+
+            // SAFETY: the slot is a thread-local word of its own that starts as EMPTY; the state is one static.
+            unsafe impl $crate::Instance for Statics {
+                #[inline(always)]
+                fn slot() -> *mut ThreadHeap {
+                    word::slot()
+                }
+
+                fn set_slot(heap: *mut ThreadHeap) {
+                    word::set_slot(heap);
+                }
+
+                #[inline(always)]
+                fn state() -> &'static State {
+                    &STATE
+                }
+            }
+        }
+
+        $(#[$doc])*
+        $visible type $name = $crate::Front<
+            $module::Statics,
+            { let words: $crate::config::Words = $words; words.routes },
+            { let words: $crate::config::Words = $words; words.knobs },
+        >;
+    };
+}

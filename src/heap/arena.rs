@@ -1,0 +1,97 @@
+//! Arenas: independent sets of central bins, depots, pages and metadata.
+//!
+//! A thread belongs to one arena, a page too. Threads in different arenas share no lock and no page, so neighbouring
+//! blocks do not end up with different threads. A new thread gets the arena with the fewest live threads, the lowest
+//! such: programs that start and end threads stay within few arenas.
+
+use super::central::Central;
+use super::depot::Depot;
+use super::pages::Pages;
+use super::state::State;
+use super::stock::Stock;
+use crate::config::bins::BINS;
+use crate::os::lock::Locked;
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+/// Number of arenas; beyond as many threads, several share one.
+pub const ARENAS: usize = 64;
+
+/// What the threads of an arena share for one bin.
+#[repr(align(64))]
+pub struct Bin {
+    /// Full magazines, and empty ones to exchange for them.
+    pub depot: Depot,
+    /// Pages with free blocks.
+    pub central: Locked<Central>,
+}
+
+/// One arena. All-zero is its initial state, so that unused arenas cost no memory.
+pub struct Arena {
+    /// The front end's state that it belongs to; null until its first thread comes.
+    state: AtomicPtr<State>,
+    /// Magazines and thread heaps.
+    pub stock: Locked<Stock>,
+    /// Per bin.
+    pub bins: [Bin; BINS],
+    /// Segments and pages.
+    pub pages: Locked<Pages>,
+    /// Bytes of all blocks that are out of its bitmaps: with the program, or cached in magazines.
+    pub out: AtomicUsize,
+    /// Pages of its live spans.
+    pub span_pages: AtomicUsize,
+    /// Bytes of the blocks in its depots' full magazines.
+    pub depot_bytes: AtomicUsize,
+}
+
+impl Arena {
+    /// An arena that nobody has used.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            state: AtomicPtr::new(core::ptr::null_mut()),
+            stock: Locked::new(Stock::new()),
+            bins: [const { Bin { depot: Depot::new(), central: Locked::new(Central::new()) } }; BINS],
+            pages: Locked::new(Pages::new()),
+            out: AtomicUsize::new(0),
+            span_pages: AtomicUsize::new(0),
+            depot_bytes: AtomicUsize::new(0),
+        }
+    }
+
+    /// Ties the arena to its state, before its first use.
+    pub fn belong_to(&self, state: &'static State) {
+        // Release: whoever sees the pointer may follow it.
+        self.state.store((&raw const *state).cast_mut(), Ordering::Release);
+    }
+
+    /// Whether it was ever used.
+    pub fn used(&self) -> bool {
+        !self.state.load(Ordering::Acquire).is_null()
+    }
+
+    /// The state it belongs to. Only for arenas in use.
+    pub fn state(&self) -> &'static State {
+        // SAFETY: an arena is tied to its state, a static, before a thread or a page can refer to it. Acquire: pairs
+        // with `belong_to`.
+        unsafe { &*self.state.load(Ordering::Acquire) }
+    }
+
+    /// Whether freed pages stay with the process until somebody asks (the knob `FreeKeep`).
+    pub fn keeps_all(&self) -> bool {
+        self.state().keep
+    }
+
+    /// What the threads of this arena share for `bin`, which must be below [`BINS`].
+    #[inline]
+    pub fn bin(&self, bin: usize) -> &Bin {
+        debug_assert!(bin < BINS);
+        // SAFETY: bins come from the page map and the size tables, which hold nothing else.
+        unsafe { self.bins.get_unchecked(bin) }
+    }
+}
+
+impl Default for Arena {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,196 @@
+//! Central bins: for one bin of one arena, the list of pages that have free blocks.
+//!
+//! Called once a batch, by routes and by single requests of threads that have no heap.
+
+use super::arena::Arena;
+use super::magazine::Slot;
+use super::segment::{Misuse, Page, Segment};
+use super::{page_map, pages};
+use crate::config::bins::{self, MAGAZINE_SLOTS};
+use crate::os::report;
+use core::ptr::null_mut;
+use core::sync::atomic::Ordering;
+
+/// The pages of one bin with at least one free block; full pages are in no list.
+pub struct Central {
+    partial: *mut Page,
+}
+
+impl Central {
+    /// A central bin without pages.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { partial: null_mut() }
+    }
+
+    /// # Safety
+    /// `page` serves this bin, has a free block and is not in the list.
+    unsafe fn link(&mut self, page: *mut Page) {
+        // SAFETY: the lock of this central bin is held, which guards the links of its pages.
+        unsafe {
+            (*page).prev = null_mut();
+            (*page).next = self.partial;
+            if !self.partial.is_null() {
+                (*self.partial).prev = page;
+            }
+        }
+        self.partial = page;
+    }
+
+    /// # Safety
+    /// `page` is in the list.
+    unsafe fn unlink(&mut self, page: *mut Page) {
+        // SAFETY: as in `link`.
+        unsafe {
+            let (prev, next) = ((*page).prev, (*page).next);
+            if prev.is_null() {
+                self.partial = next
+            } else {
+                (*prev).next = next
+            }
+            if !next.is_null() {
+                (*next).prev = prev;
+            }
+        }
+    }
+}
+
+impl Default for Central {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Takes up to `most` free blocks of `bin` from `arena`, handing each to `give`. Returns how many: 0 if no memory is
+/// to be had.
+pub fn take(arena: &'static Arena, bin: usize, most: usize, mut give: impl FnMut(*mut u8)) -> usize {
+    let mut taken = 0;
+    let mut central = arena.bin(bin).central.lock();
+    while taken < most {
+        if central.partial.is_null() {
+            if taken > 0 {
+                break;
+            }
+            // Taking a page may map memory; the lock is free meanwhile.
+            drop(central);
+            let Some(run) = pages::take(arena, 1) else { return 0 };
+            // SAFETY: the page is ours alone until it is linked.
+            unsafe {
+                (*run.page).format(bin);
+                page_map::set((*run.page).start.addr(), 1, bin as u8);
+            }
+            central = arena.bin(bin).central.lock();
+            // SAFETY: it is fresh and serves this bin.
+            unsafe { central.link(run.page) };
+        }
+        let page = central.partial;
+        // SAFETY: pages in the list serve this bin, whose lock is held.
+        unsafe {
+            taken += (*page).take(most - taken, &mut give);
+            if (*page).free == 0 {
+                central.unlink(page);
+            }
+        }
+    }
+    drop(central);
+    // Relaxed: a count, compared with limits.
+    arena.out.fetch_add(taken * bins::size_of_bin(bin), Ordering::Relaxed);
+    taken
+}
+
+/// The arena that a block of `bin` returns to, or what is wrong with the block.
+///
+/// # Safety
+/// `block` was given to `free` or a magazine of `bin`.
+pub unsafe fn home(bin: usize, block: *mut u8) -> Result<*const Arena, Misuse> {
+    match page_map::get(block.addr()) {
+        // SAFETY: the map says that the page is one of a mapped segment.
+        now if now == bin => Ok(unsafe { (*Segment::page_at(block)).arena }),
+        // Its page was given up, so every block of it had been freed.
+        _ => Err(Misuse::AlreadyFree),
+    }
+}
+
+/// Returns free blocks of `bin`, at most a magazine full, to the bitmaps of their pages, and pages that have no other
+/// block to their arenas. Ends the process if one of them was no block or is free already.
+///
+/// # Safety
+/// The caller owns the blocks as free ones and gives them up.
+pub unsafe fn give_back(bin: usize, blocks: &[Slot]) {
+    let mut rest = [null_mut(); MAGAZINE_SLOTS];
+    let mut count = 0;
+    for (place, &block) in rest.iter_mut().zip(blocks) {
+        *place = block;
+        count += 1;
+    }
+    let mut emptied: *mut Page = null_mut();
+    while count > 0 {
+        // One arena at a time: those that belong to another one stay for the next round.
+        // SAFETY: the blocks came through magazines of `bin`.
+        let first = unsafe { home(bin, rest[0]) };
+        let arena: &'static Arena = match first {
+            // SAFETY: arenas are static.
+            Ok(arena) => unsafe { &*arena },
+            Err(misuse) => report_misuse(misuse, rest[0]),
+        };
+        let mut kept = 0;
+        let mut wrong = None;
+        let mut central = arena.bin(bin).central.lock();
+        for index in 0..count.min(MAGAZINE_SLOTS) {
+            let block = rest[index];
+            // SAFETY: as above; the page belongs to the locked central bin, and an emptied one is unlinked once.
+            unsafe {
+                match home(bin, block) {
+                    Ok(its) if core::ptr::eq(its, arena) => {
+                        let page = Segment::page_at(block);
+                        if let Err(misuse) = (*page).put(block) {
+                            wrong = Some((misuse, block));
+                            break;
+                        }
+                        if (*page).free == 1 {
+                            central.link(page);
+                        }
+                        if (*page).free == (*page).blocks {
+                            central.unlink(page);
+                            (*page).next = emptied;
+                            emptied = page;
+                        }
+                    }
+                    Ok(_) => {
+                        rest[kept % MAGAZINE_SLOTS] = block;
+                        kept += 1;
+                    }
+                    Err(misuse) => {
+                        wrong = Some((misuse, block));
+                        break;
+                    }
+                }
+            }
+        }
+        drop(central);
+        if let Some((misuse, block)) = wrong {
+            report_misuse(misuse, block);
+        }
+        // Relaxed: a count, compared with limits.
+        arena.out.fetch_sub((count - kept) * bins::size_of_bin(bin), Ordering::Relaxed);
+        count = kept;
+    }
+    while !emptied.is_null() {
+        // SAFETY: all blocks of the page are free and it is in no list, so it is this thread's alone.
+        unsafe {
+            let next = (*emptied).next;
+            pages::release(emptied, 1);
+            emptied = next;
+        }
+    }
+}
+
+/// One line for the user, then the end.
+#[cold]
+pub fn report_misuse(misuse: Misuse, block: *mut u8) -> ! {
+    let problem = match misuse {
+        Misuse::NotABlock => "invalid pointer",
+        Misuse::AlreadyFree => "double free of",
+    };
+    report::fatal("free", problem, block.addr())
+}

@@ -1,0 +1,104 @@
+//! Hooks into the life of threads and processes: thread exit and fork.
+
+use super::arena::ARENAS;
+use super::state::State;
+use super::thread::ThreadHeap;
+use core::ffi::c_void;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+unsafe extern "C" {
+    // What pthread_atfork calls; used directly because that wrapper is not in the shared libc. A null handle means that
+    // the hooks stay for the life of the process, which is right for a library that is never unloaded.
+    fn __register_atfork(
+        prepare: Option<unsafe extern "C" fn()>,
+        parent: Option<unsafe extern "C" fn()>,
+        child: Option<unsafe extern "C" fn()>,
+        handle: *mut c_void,
+    ) -> libc::c_int;
+}
+
+/// A key whose destructor is the thread-exit hook; None if the process has used up its keys.
+#[must_use]
+pub fn exit_key() -> Option<libc::pthread_key_t> {
+    let mut key = 0;
+    // SAFETY: `key` is writable and the hook has the right type.
+    (unsafe { libc::pthread_key_create(&raw mut key, Some(at_thread_exit)) } == 0).then_some(key)
+}
+
+unsafe extern "C" fn at_thread_exit(heap: *mut c_void) {
+    crate::os::errno::kept(|| {
+        // SAFETY: the key's value is the ending thread's heap.
+        let heap = unsafe { &*heap.cast::<ThreadHeap>() };
+        heap.detach();
+    });
+}
+
+/// Every front end's state that has threads, linked through `Shared::next`.
+static STATES: AtomicPtr<State> = AtomicPtr::new(null_mut());
+static REGISTERED: AtomicBool = AtomicBool::new(false);
+
+/// Includes `state` in what the fork hooks do.
+pub fn watch_forks(state: &'static State) {
+    let this = (&raw const *state).cast_mut();
+    let mut head = STATES.load(Ordering::Relaxed);
+    loop {
+        state.shared.next.store(head, Ordering::Relaxed);
+        // Release: whoever finds the state in the list sees its `next`.
+        match STATES.compare_exchange_weak(head, this, Ordering::Release, Ordering::Relaxed) {
+            Ok(_) => break,
+            Err(now) => head = now,
+        }
+    }
+    // Relaxed: only the exchange matters, nothing else is published.
+    if !REGISTERED.swap(true, Ordering::Relaxed) {
+        // SAFETY: the hooks take no arguments and stay loaded.
+        unsafe { __register_atfork(Some(before_fork), Some(in_parent), Some(in_child), null_mut()) };
+    }
+}
+
+fn for_each_state(mut visit: impl FnMut(&'static State)) {
+    // Acquire: pairs with the release in `watch_forks`.
+    let mut state = STATES.load(Ordering::Acquire);
+    // SAFETY: the list holds statics.
+    while let Some(this) = unsafe { state.as_ref() } {
+        visit(this);
+        state = this.shared.next.load(Ordering::Relaxed);
+    }
+}
+
+/// Calls `visit` for every lock of `state`, in the documented order.
+fn for_each_lock(state: &State, visit: impl Fn(&crate::os::lock::Lock)) {
+    visit(state.shared.key.raw());
+    visit(state.shared.threads.raw());
+    for arena in state.arenas() {
+        visit(arena.stock.raw());
+        for bin in &arena.bins {
+            visit(bin.depot.raw());
+            visit(bin.central.raw());
+        }
+        visit(arena.pages.raw());
+    }
+    state.shared.huge.for_each_lock(visit);
+}
+
+unsafe extern "C" fn before_fork() {
+    for_each_state(|state| for_each_lock(state, |lock| lock.lock()));
+}
+
+unsafe extern "C" fn in_parent() {
+    for_each_state(|state| for_each_lock(state, |lock| lock.unlock()));
+}
+
+/// In the child only the forking thread lives on. What the others had cached is lost to it, a bounded amount each; what
+/// they had allocated stays valid.
+unsafe extern "C" fn in_child() {
+    for_each_state(|state| {
+        for_each_lock(state, |lock| lock.reset());
+        let own = ThreadHeap::real((state.slot)()).map(|heap| &raw const *heap.arena);
+        let mut threads = state.shared.threads.lock();
+        for index in 0..ARENAS {
+            threads[index] = u32::from(own == Some(&raw const state.shared.arenas[index]));
+        }
+    });
+}

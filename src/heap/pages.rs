@@ -1,0 +1,368 @@
+//! The pages of an arena: its segments, runs of free pages in them, and which of those hold old contents.
+//!
+//! A list holds the segments that have a free page. A segment that gets its first dirty page moves to the head, one
+//! that was purged to the tail, so that pages are reused while they are warm and purging finds its work at the head.
+
+use super::arena::Arena;
+use super::page_map;
+use super::purge::Keeper;
+use super::segment::{ALL_FREE, Page, Segment};
+use crate::config::bins::{PAGE, SEGMENT_PAGES};
+use crate::os::memory;
+use core::ptr::null_mut;
+
+/// How many segments a request for several pages looks at before a new segment is mapped.
+const LOOKS: usize = 32;
+
+/// What an arena knows of its pages. Counts are in pages unless said.
+pub struct Pages {
+    head: *mut Segment,
+    tail: *mut Segment,
+    /// Segments mapped.
+    pub segments: usize,
+    /// Pages that serve bins or spans, or are out for purging.
+    pub in_use: usize,
+    /// Free pages that may hold old contents.
+    pub dirty: usize,
+    keeper: Keeper,
+}
+
+/// Neighbouring pages, taken together.
+pub struct Run {
+    /// The first one's descriptor.
+    pub page: *mut Page,
+    /// Whether all of them read as zeroes.
+    pub clean: bool,
+}
+
+/// What purging takes out under the lock, to be given back outside it.
+enum Work {
+    /// A segment without pages in use.
+    Idle(*mut Segment),
+    /// Dirty pages of a segment, one bit each.
+    Dirty(*mut Segment, u32),
+}
+
+/// Bits `first..first + count`.
+fn bits(first: usize, count: usize) -> u32 {
+    ((1u32 << count) - 1) << first
+}
+
+/// Lowest first bit of a run of `count` set bits.
+fn find_run(mask: u32, count: usize) -> Option<usize> {
+    let mut starts = mask;
+    for distance in 1..count {
+        starts &= mask >> distance;
+    }
+    (starts != 0).then(|| starts.trailing_zeros() as usize)
+}
+
+impl Pages {
+    /// An arena's pages at the beginning: none.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { head: null_mut(), tail: null_mut(), segments: 0, in_use: 0, dirty: 0, keeper: Keeper::new() }
+    }
+
+    /// Dirty bytes that may stay.
+    fn allowance(&self) -> usize {
+        self.keeper.allowance(self.in_use * PAGE)
+    }
+
+    /// # Safety
+    /// `segment` belongs to this arena and is in no list.
+    unsafe fn push_head(&mut self, segment: *mut Segment) {
+        // SAFETY: the caller holds the lock of this arena's pages, which guards the links of its segments.
+        unsafe {
+            (*segment).prev = null_mut();
+            (*segment).next = self.head;
+            if self.head.is_null() {
+                self.tail = segment;
+            } else {
+                (*self.head).prev = segment;
+            }
+        }
+        self.head = segment;
+    }
+
+    /// # Safety
+    /// As for `push_head`.
+    unsafe fn push_tail(&mut self, segment: *mut Segment) {
+        // SAFETY: as in `push_head`.
+        unsafe {
+            (*segment).next = null_mut();
+            (*segment).prev = self.tail;
+            if self.tail.is_null() {
+                self.head = segment;
+            } else {
+                (*self.tail).next = segment;
+            }
+        }
+        self.tail = segment;
+    }
+
+    /// # Safety
+    /// `segment` is in this list.
+    unsafe fn unlink(&mut self, segment: *mut Segment) {
+        // SAFETY: as in `push_head`.
+        unsafe {
+            let (prev, next) = ((*segment).prev, (*segment).next);
+            if prev.is_null() {
+                self.head = next
+            } else {
+                (*prev).next = next
+            }
+            if next.is_null() { self.tail = prev } else { (*next).prev = prev }
+        }
+    }
+
+    /// Takes `count` neighbouring free pages, dirty ones first if there is a choice within a segment.
+    fn take(&mut self, count: usize) -> Option<Run> {
+        let mut segment = self.head;
+        for _ in 0..LOOKS {
+            if segment.is_null() {
+                return None;
+            }
+            // SAFETY: segments in the list are mapped, and the lock of this arena's pages is held.
+            let (free, dirty) = unsafe { ((*segment).free, (*segment).dirty) };
+            if let Some(first) = find_run(dirty, count).or_else(|| find_run(free, count)) {
+                // SAFETY: the run lies in this segment's free mask.
+                return Some(unsafe { self.take_at(segment, first, count) });
+            }
+            // SAFETY: as above.
+            segment = unsafe { (*segment).next };
+        }
+        None
+    }
+
+    /// # Safety
+    /// The pages `first..first + count` of `segment`, which is in the list, are free.
+    unsafe fn take_at(&mut self, segment: *mut Segment, first: usize, count: usize) -> Run {
+        let mask = bits(first, count);
+        // SAFETY: the lock of this arena's pages is held.
+        unsafe {
+            let dirty = (*segment).dirty & mask;
+            (*segment).free &= !mask;
+            (*segment).dirty &= !mask;
+            if (*segment).free == 0 {
+                self.unlink(segment);
+            }
+            self.in_use += count;
+            self.dirty -= dirty.count_ones() as usize;
+            if dirty == 0 {
+                self.keeper.wanted(count * PAGE);
+            }
+            Run { page: Segment::page(segment, first), clean: dirty == 0 }
+        }
+    }
+
+    /// Puts the pages in `mask` back, as dirty or clean ones.
+    ///
+    /// # Safety
+    /// They are not free, belong to `segment` of this arena, and nobody uses them.
+    unsafe fn put(&mut self, segment: *mut Segment, mask: u32, dirty: bool) {
+        // SAFETY: the lock of this arena's pages is held.
+        unsafe {
+            let (was_free, was_dirty) = ((*segment).free, (*segment).dirty);
+            (*segment).free |= mask;
+            self.in_use -= mask.count_ones() as usize;
+            if dirty {
+                (*segment).dirty |= mask;
+                self.dirty += mask.count_ones() as usize;
+            }
+            if dirty && was_dirty == 0 {
+                if was_free != 0 {
+                    self.unlink(segment);
+                }
+                self.push_head(segment);
+            } else if !dirty {
+                if was_free != 0 {
+                    self.unlink(segment);
+                }
+                self.push_tail(segment);
+            }
+        }
+    }
+
+    /// Takes something out that purging can give back.
+    fn pick(&mut self, idle_too: bool) -> Option<Work> {
+        let mut segment = self.head;
+        while !segment.is_null() {
+            // SAFETY: segments in the list are mapped, and the lock of this arena's pages is held.
+            unsafe {
+                let (free, dirty) = ((*segment).free, (*segment).dirty);
+                if free == ALL_FREE && (dirty != 0 || idle_too) {
+                    self.unlink(segment);
+                    self.segments -= 1;
+                    self.dirty -= dirty.count_ones() as usize;
+                    self.keeper.gave_back(dirty.count_ones() as usize * PAGE);
+                    return Some(Work::Idle(segment));
+                }
+                if dirty != 0 {
+                    (*segment).free &= !dirty;
+                    (*segment).dirty = 0;
+                    if (*segment).free == 0 {
+                        self.unlink(segment);
+                    }
+                    self.in_use += dirty.count_ones() as usize;
+                    self.dirty -= dirty.count_ones() as usize;
+                    self.keeper.gave_back(dirty.count_ones() as usize * PAGE);
+                    return Some(Work::Dirty(segment, dirty));
+                }
+                segment = (*segment).next;
+            }
+        }
+        None
+    }
+}
+
+impl Default for Pages {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Takes `count` neighbouring pages for `arena`, mapping a segment if need be; None if the OS refuses. Their map
+/// entries stay INSIDE.
+pub fn take(arena: &'static Arena, count: usize) -> Option<Run> {
+    debug_assert!(count < SEGMENT_PAGES);
+    loop {
+        if let Some(run) = arena.pages.lock().take(count) {
+            return Some(run);
+        }
+        let segment = Segment::map(arena);
+        if segment.is_null() {
+            return None;
+        }
+        let mut pages = arena.pages.lock();
+        pages.segments += 1;
+        // SAFETY: the segment is new, in no list, and all its pages are free.
+        unsafe {
+            pages.push_head(segment);
+            if let Some(run) = find_run(ALL_FREE, count) {
+                return Some(pages.take_at(segment, run, count));
+            }
+        }
+    }
+}
+
+/// Takes the `more` pages that follow the `count` pages from `page` on, if all of them are free.
+///
+/// # Safety
+/// The caller owns the `count` pages from `page` on.
+pub unsafe fn extend(page: *mut Page, count: usize, more: usize) -> bool {
+    // SAFETY: an owned page's descriptor is readable, and its arena lives as long as the process.
+    let (arena, first, segment) = unsafe { (&*(*page).arena, (*page).index() + count, Segment::of((*page).start)) };
+    if first + more > SEGMENT_PAGES {
+        return false;
+    }
+    let mut pages = arena.pages.lock();
+    // SAFETY: the lock is held, and the pages are free where the mask says so.
+    unsafe {
+        let fits = (*segment).free & bits(first, more) == bits(first, more);
+        if fits {
+            pages.take_at(segment, first, more);
+        }
+        fits
+    }
+}
+
+/// Gives `count` pages from `page` on back to their arena, and memory to the OS where the arena keeps too much.
+///
+/// # Safety
+/// The caller owns the pages, and nobody uses them any more.
+pub unsafe fn release(page: *mut Page, count: usize) {
+    // SAFETY: an owned page's descriptor is readable, and its arena lives as long as the process.
+    let (arena, first, segment) = unsafe { (&*(*page).arena, (*page).index(), Segment::of((*page).start)) };
+    // SAFETY: the caller owns the pages.
+    unsafe { page_map::set((*page).start.addr(), count, page_map::INSIDE) };
+    let mut pages = arena.pages.lock();
+    // SAFETY: the caller gives the pages up.
+    unsafe { pages.put(segment, bits(first, count), true) };
+    if arena.keeps_all() || pages.dirty * PAGE <= pages.allowance() {
+        return;
+    }
+    let live = pages.in_use * PAGE;
+    let target = pages.keeper.target(live);
+    drop(pages);
+    purge(arena, target, false);
+}
+
+/// Gives memory back until at most `target` bytes of `arena` are dirty; with `idle_too` also the addresses of every
+/// segment without a page in use. Returns the bytes given back.
+pub fn purge(arena: &'static Arena, target: usize, idle_too: bool) -> usize {
+    let mut bytes = 0;
+    loop {
+        let mut pages = arena.pages.lock();
+        if pages.dirty * PAGE <= target && !idle_too {
+            return bytes;
+        }
+        let work = pages.pick(idle_too);
+        drop(pages);
+        match work {
+            None => return bytes,
+            Some(Work::Idle(segment)) => {
+                // SAFETY: every page is free, and it was taken out of the list under the lock. Its masks are ours.
+                unsafe {
+                    bytes += (*segment).dirty.count_ones() as usize * PAGE;
+                    Segment::unmap(segment);
+                }
+            }
+            Some(Work::Dirty(segment, mask)) => {
+                // SAFETY: the pages in the mask were taken out under the lock.
+                let given = unsafe { purge_runs(segment, mask) };
+                bytes += given.count_ones() as usize * PAGE;
+                let mut pages = arena.pages.lock();
+                // SAFETY: they are put back as what they are now.
+                unsafe {
+                    if given != 0 {
+                        pages.put(segment, given, false);
+                    }
+                    if given != mask {
+                        pages.put(segment, mask & !given, true);
+                    }
+                }
+                if given != mask {
+                    // The OS refuses; asking for the rest would go on for ever.
+                    return bytes;
+                }
+            }
+        }
+    }
+}
+
+/// Purges every run of pages in `mask`; returns those that were.
+///
+/// # Safety
+/// The caller owns the pages.
+unsafe fn purge_runs(segment: *mut Segment, mask: u32) -> u32 {
+    let mut given = 0;
+    let mut rest = mask;
+    while rest != 0 {
+        let first = rest.trailing_zeros() as usize;
+        let count = (rest >> first).trailing_ones() as usize;
+        let run = bits(first, count);
+        // SAFETY: the pages lie in the segment and belong to the caller.
+        if memory::purge(unsafe { (*segment).start.add(first * PAGE) }, count * PAGE) {
+            given |= run;
+        }
+        rest &= !run;
+    }
+    given
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bits, find_run};
+
+    #[test]
+    fn runs_are_found_where_they_are() {
+        assert_eq!(find_run(0b1110_1100, 3), Some(5));
+        assert_eq!(find_run(0b1110_1100, 2), Some(2));
+        assert_eq!(find_run(0b1110_1100, 4), None);
+        assert_eq!(find_run(0, 1), None);
+        assert_eq!(find_run(!1, 31), Some(1));
+        assert_eq!(find_run(1 << 31, 2), None);
+        assert_eq!(bits(3, 2), 0b11000);
+    }
+}

@@ -1,0 +1,128 @@
+//! The state of one front end: its arenas, its huge blocks, its live threads. One static per front end, so that two
+//! presets in one process share nothing but the page map.
+
+use super::arena::{ARENAS, Arena};
+use super::huge::Huge;
+use super::life;
+use super::thread::ThreadHeap;
+use crate::os::lock::Locked;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+
+/// What changes while the program runs. All-zero is its initial state: it lies in `.bss`.
+pub struct Shared {
+    /// The thread-exit key, once there is one.
+    pub key: Locked<Option<libc::pthread_key_t>>,
+    /// Whether `key` and the fork hooks are there.
+    ready: AtomicBool,
+    /// Live threads of each arena.
+    pub threads: Locked<[u32; ARENAS]>,
+    /// The arenas.
+    pub arenas: [Arena; ARENAS],
+    /// Huge blocks.
+    pub huge: Huge,
+    /// The next front end's state in the list of the fork hooks.
+    pub next: AtomicPtr<State>,
+    /// Threads that could not get a heap; for statistics and tests.
+    pub without_heap: AtomicU32,
+}
+
+impl Shared {
+    /// The initial state.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            key: Locked::new(None),
+            ready: AtomicBool::new(false),
+            threads: Locked::new([0; ARENAS]),
+            arenas: [const { Arena::new() }; ARENAS],
+            huge: Huge::new(),
+            next: AtomicPtr::new(core::ptr::null_mut()),
+            without_heap: AtomicU32::new(0),
+        }
+    }
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A front end's constants and the way to the rest of its state.
+pub struct State {
+    /// Reads the calling thread's slot.
+    pub slot: fn() -> *mut ThreadHeap,
+    /// Writes the calling thread's slot.
+    pub set_slot: fn(*mut ThreadHeap),
+    /// Whether freed memory stays until somebody asks (the knob `FreeKeep`).
+    pub keep: bool,
+    /// What changes.
+    pub shared: &'static Shared,
+}
+
+impl State {
+    /// Prepares the process: the thread-exit key, the fork hooks. Cheap after the first time; false if the calling
+    /// thread cannot have a heap.
+    pub fn initialise(&'static self) -> bool {
+        // Acquire: pairs with the release below.
+        if self.shared.ready.load(Ordering::Acquire) {
+            return true;
+        }
+        {
+            let mut key = self.shared.key.lock();
+            if self.shared.ready.load(Ordering::Acquire) {
+                return true;
+            }
+            *key = life::exit_key();
+            self.shared.ready.store(true, Ordering::Release);
+        }
+        // Outside the lock and with `ready` set: registering may allocate.
+        life::watch_forks(self);
+        true
+    }
+
+    /// Has the exit hook run for `heap` when the calling thread ends. False if that cannot be arranged.
+    pub fn call_at_exit(&self, heap: *mut ThreadHeap) -> bool {
+        let key = *self.shared.key.lock();
+        // SAFETY: the key exists, and the value is what the hook expects.
+        key.is_some_and(|key| unsafe { libc::pthread_setspecific(key, heap.cast()) == 0 })
+    }
+
+    /// Counts the calling thread in and returns its arena: the one with the fewest live threads, the lowest such.
+    pub fn join(&'static self) -> &'static Arena {
+        let mut threads = self.shared.threads.lock();
+        let mut best = 0;
+        for index in 1..ARENAS {
+            if threads[index] < threads[best] {
+                best = index;
+            }
+        }
+        threads[best] += 1;
+        drop(threads);
+        self.arena(best)
+    }
+
+    /// Counts a thread of `arena` out.
+    pub fn leave(&self, arena: &Arena) {
+        let mut threads = self.shared.threads.lock();
+        for (index, count) in threads.iter_mut().enumerate() {
+            if core::ptr::eq(&raw const self.shared.arenas[index], arena) {
+                *count -= 1;
+            }
+        }
+    }
+
+    /// The arena `index`, ready for use.
+    pub fn arena(&'static self, index: usize) -> &'static Arena {
+        let arena = &self.shared.arenas[index % ARENAS];
+        if !arena.used() {
+            arena.belong_to(self);
+        }
+        arena
+    }
+
+    /// The arenas that were ever used.
+    pub fn arenas(&self) -> impl Iterator<Item = &'static Arena> {
+        self.shared.arenas.iter().filter(|arena| arena.used())
+    }
+}

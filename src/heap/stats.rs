@@ -1,0 +1,91 @@
+//! Sums over a front end's heap, for `mallinfo2` and its kin. Exact while no other thread allocates.
+
+use super::state::State;
+use crate::config::bins::{self, BINS, PAGE, SEGMENT};
+use core::sync::atomic::Ordering;
+
+/// Where the bytes are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Usage {
+    /// Mapped for segments.
+    pub segments: usize,
+    /// Mapped for magazines, thread heaps and descriptors.
+    pub metadata: usize,
+    /// In blocks of bins that the program holds.
+    pub blocks: usize,
+    /// In spans that the program holds.
+    pub spans: usize,
+    /// In free blocks that threads and depots keep at hand.
+    pub cached: usize,
+    /// Number of those free blocks.
+    pub cached_blocks: usize,
+    /// In free pages that still have their memory.
+    pub dirty: usize,
+    /// In huge blocks that the program holds.
+    pub huge: usize,
+    /// Number of those huge blocks.
+    pub huge_blocks: usize,
+    /// In freed huge blocks kept for reuse.
+    pub huge_cached: usize,
+    /// Live threads that have a heap.
+    pub threads: usize,
+}
+
+impl Usage {
+    /// What `state`'s heap holds now.
+    #[must_use]
+    pub fn of(state: &State) -> Self {
+        let mut usage = Self::default();
+        // Relaxed loads throughout: the sums are as exact as the program is quiet.
+        for arena in state.arenas() {
+            usage.blocks += arena.out.load(Ordering::Relaxed);
+            usage.spans += arena.span_pages.load(Ordering::Relaxed) * PAGE;
+            {
+                let pages = arena.pages.lock();
+                usage.segments += pages.segments * SEGMENT;
+                usage.dirty += pages.dirty * PAGE;
+            }
+            for bin in 1..BINS {
+                // SAFETY: `bin` is one.
+                let most = usize::from(unsafe { bins::shape(bin) }.capacity);
+                usage.add_cached(bin, arena.bin(bin).depot.len() * most);
+            }
+            let stock = arena.stock.lock();
+            usage.metadata += stock.mapped;
+            let mut heap = stock.live;
+            // SAFETY: heaps in the list are initialised, and it is locked.
+            while let Some(this) = unsafe { heap.as_ref() } {
+                usage.threads += 1;
+                for bin in 1..BINS {
+                    usage.add_cached(bin, this.cached(bin));
+                }
+                heap = this.next;
+            }
+        }
+        // What is out of the bitmaps and not in a cache is the program's.
+        usage.blocks = usage.blocks.saturating_sub(usage.cached);
+        let huge = &state.shared.huge;
+        usage.huge = huge.live.load(Ordering::Relaxed);
+        usage.huge_blocks = huge.blocks.load(Ordering::Relaxed);
+        usage.huge_cached = huge.cached();
+        usage.metadata += huge.metadata();
+        usage
+    }
+
+    fn add_cached(&mut self, bin: usize, blocks: usize) {
+        self.cached_blocks += blocks;
+        self.cached += blocks * bins::size_of_bin(bin);
+    }
+
+    /// All bytes mapped from the OS.
+    #[must_use]
+    pub fn mapped(&self) -> usize {
+        self.segments + self.metadata + self.huge + self.huge_cached
+    }
+
+    /// Bytes that the program holds.
+    #[must_use]
+    pub fn in_use(&self) -> usize {
+        self.blocks + self.spans + self.huge
+    }
+}

@@ -1,0 +1,146 @@
+//! The stock of an arena: memory for magazines and thread heaps, which are recycled and never given back.
+
+use super::arena::Arena;
+use super::magazine::{Magazine, MagazineList};
+use super::thread::ThreadHeap;
+use crate::os::memory;
+use core::ptr::null_mut;
+
+/// Metadata is mapped in pieces of this many bytes, and touched as it is used.
+const CHUNK: usize = 64 << 10;
+
+/// Idle magazines and thread heaps, the heaps in use, and the unused rest of the last chunk.
+pub struct Stock {
+    cursor: *mut u8,
+    left: usize,
+    magazines: MagazineList,
+    idle: *mut ThreadHeap,
+    /// The heaps of live threads, linked through `next`.
+    pub live: *mut ThreadHeap,
+    /// Bytes mapped for metadata.
+    pub mapped: usize,
+}
+
+impl Stock {
+    /// A stock without anything.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            cursor: null_mut(),
+            left: 0,
+            magazines: MagazineList::new(),
+            idle: null_mut(),
+            live: null_mut(),
+            mapped: 0,
+        }
+    }
+
+    /// Cuts `size` bytes, a multiple of a magazine's size, off the chunk.
+    fn cut(&mut self, size: usize) -> Option<*mut u8> {
+        if self.left < size {
+            return None;
+        }
+        let piece = self.cursor;
+        self.cursor = piece.wrapping_add(size);
+        self.left -= size;
+        Some(piece)
+    }
+}
+
+impl Default for Stock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// `size` bytes of zeroed metadata, aligned to a magazine's size; null if the OS refuses.
+fn piece(arena: &Arena, size: usize) -> *mut u8 {
+    if let Some(piece) = arena.stock.lock().cut(size) {
+        return piece;
+    }
+    let chunk = memory::map(CHUNK);
+    if chunk.is_null() {
+        return chunk;
+    }
+    let mut stock = arena.stock.lock();
+    if let Some(piece) = stock.cut(size) {
+        // Another thread was quicker.
+        drop(stock);
+        memory::unmap(chunk, CHUNK);
+        return piece;
+    }
+    stock.cursor = chunk;
+    stock.left = CHUNK;
+    stock.mapped += CHUNK;
+    stock.cut(size).unwrap_or(null_mut())
+}
+
+/// A magazine for the caller, contents unknown; null if the OS refuses.
+pub fn magazine(arena: &Arena) -> *mut Magazine {
+    if let Some(magazine) = arena.stock.lock().magazines.pop() {
+        return magazine;
+    }
+    piece(arena, size_of::<Magazine>()).cast()
+}
+
+/// Takes an idle magazine back.
+///
+/// # Safety
+/// The caller owns `magazine` and no block in it.
+pub unsafe fn give_magazine(arena: &Arena, magazine: *mut Magazine) {
+    // SAFETY: the caller gives it up.
+    unsafe { arena.stock.lock().magazines.push(magazine) };
+}
+
+/// A thread heap, its contents to be written by the caller, in the list of live ones only after [`enlist`]; null if
+/// the OS refuses.
+pub fn heap(arena: &Arena) -> *mut ThreadHeap {
+    let mut stock = arena.stock.lock();
+    let idle = stock.idle;
+    if !idle.is_null() {
+        // SAFETY: idle heaps belong to the stock, whose lock is held.
+        stock.idle = unsafe { (*idle).next };
+        return idle;
+    }
+    drop(stock);
+    piece(arena, size_of::<ThreadHeap>().next_multiple_of(size_of::<Magazine>())).cast()
+}
+
+/// Adds a heap to the list of live ones.
+///
+/// # Safety
+/// The caller owns `heap`, initialised, in no list.
+pub unsafe fn enlist(arena: &Arena, heap: *mut ThreadHeap) {
+    let mut stock = arena.stock.lock();
+    // SAFETY: the lock guards the links of live heaps.
+    unsafe {
+        (*heap).prev = null_mut();
+        (*heap).next = stock.live;
+        if !stock.live.is_null() {
+            (*stock.live).prev = heap;
+        }
+    }
+    stock.live = heap;
+}
+
+/// Takes a heap out of the list of live ones and keeps it for the next thread.
+///
+/// # Safety
+/// `heap` is live in `arena`, and its thread uses it no more.
+pub unsafe fn retire_heap(arena: &Arena, heap: *mut ThreadHeap) {
+    let mut stock = arena.stock.lock();
+    // SAFETY: the lock guards the links of live and idle heaps.
+    unsafe {
+        let (prev, next) = ((*heap).prev, (*heap).next);
+        if prev.is_null() {
+            stock.live = next
+        } else {
+            (*prev).next = next
+        }
+        if !next.is_null() {
+            (*next).prev = prev;
+        }
+        (*heap).next = stock.idle;
+    }
+    stock.idle = heap;
+}

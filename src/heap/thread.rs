@@ -1,0 +1,318 @@
+//! Thread heaps: what a thread has for itself, and the two heaps that stand for none.
+//!
+//! The first words are the table that the hot path reads: per code of the page map, the top of the current magazine.
+//! Codes that have no bin keep the dummy's top for ever, so their requests miss.
+//!
+//! A thread whose slot holds [`EMPTY`] has no heap yet, one whose slot holds [`DEAD`] has none any more: its exit hook
+//! ran, and what its remaining destructors allocate and free is served block by block.
+
+use super::arena::Arena;
+use super::central;
+use super::magazine::{DUMMY, Dummy, Magazine, MagazineList, Slot, TABLE};
+use super::state::State;
+use super::stock;
+use crate::config::bins::{self, BINS};
+use core::cell::{Cell, UnsafeCell};
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
+
+/// Capacity of a bin's magazines at its first use; doubled with every miss that reaches the bitmaps.
+const FIRST_CAPACITY: u8 = 8;
+
+/// What a thread keeps for one bin besides the current magazine's top. Written by its own thread only; the atomics are
+/// also read by whoever sums up statistics.
+pub struct BinCache {
+    /// The other magazine: null, full or empty. A program that hovers at a magazine's boundary swaps the two.
+    pub previous: Cell<*mut Magazine>,
+    /// Full magazines beyond those two.
+    pub chain: UnsafeCell<MagazineList>,
+    /// Full magazines: in the chain, plus one if `previous` is full.
+    pub full: AtomicU32,
+    /// Room of the current magazine and, if it is full, of `previous`.
+    pub capacity: AtomicU8,
+    /// Whether `previous` is full.
+    pub previous_full: Cell<bool>,
+}
+
+/// One thread's heap.
+#[repr(C, align(512))]
+pub struct ThreadHeap {
+    /// Top of the current magazine of every bin.
+    pub top: [AtomicPtr<Slot>; TABLE],
+    /// The rest of what it keeps, per bin.
+    pub bins: [BinCache; BINS],
+    /// Its arena.
+    pub arena: &'static Arena,
+    /// Empty magazines at hand.
+    pub spare: UnsafeCell<MagazineList>,
+    /// Bytes of the blocks in all chains.
+    pub chain_bytes: Cell<usize>,
+    /// Most bytes that were out of the arena since its caches were last emptied.
+    pub peak: Cell<usize>,
+    /// Set while a slow path is at work, so that one that a signal handler starts meanwhile keeps off.
+    pub busy: AtomicBool,
+    /// Links of the stock's lists.
+    pub next: *mut ThreadHeap,
+    /// Links of the stock's lists.
+    pub prev: *mut ThreadHeap,
+}
+
+// One OS page, so that a thread that allocates little stays small.
+const _: () = assert!(size_of::<ThreadHeap>() <= bins::OS_PAGE);
+
+/// A table that has the dummy's top everywhere, standing for a heap.
+#[repr(C, align(64))]
+pub struct NoHeap([*const Slot; TABLE]);
+
+// SAFETY: it is read-only, and so is the dummy that it points to.
+unsafe impl Sync for NoHeap {}
+
+impl NoHeap {
+    const fn new(dummy: &'static Dummy) -> Self {
+        Self([dummy.top().cast_const(); TABLE])
+    }
+
+    /// Its address in the guise of a thread heap, of which only the table may be read.
+    pub fn as_heap(&'static self) -> *mut ThreadHeap {
+        (&raw const *self).cast_mut().cast()
+    }
+}
+
+/// The heap of a thread that has not allocated yet: the initial value of the thread slot.
+pub static EMPTY: NoHeap = NoHeap::new(&DUMMY);
+/// The heap of a thread whose exit hook ran.
+pub static DEAD: NoHeap = NoHeap::new(&DUMMY);
+
+impl BinCache {
+    const fn new() -> Self {
+        Self {
+            previous: Cell::new(null_mut()),
+            chain: UnsafeCell::new(MagazineList::new()),
+            full: AtomicU32::new(0),
+            capacity: AtomicU8::new(FIRST_CAPACITY),
+            previous_full: Cell::new(false),
+        }
+    }
+
+    /// Adds `more` to the count of full magazines.
+    pub fn count_full(&self, more: i32) {
+        // Relaxed: written by one thread, read for statistics.
+        self.full.store(self.full.load(Ordering::Relaxed).wrapping_add_signed(more), Ordering::Relaxed);
+    }
+}
+
+impl ThreadHeap {
+    /// The heap in `slot`'s value, or None for a thread without one.
+    #[inline]
+    pub fn real(slot: *mut Self) -> Option<&'static Self> {
+        if slot == EMPTY.as_heap() || slot == DEAD.as_heap() {
+            return None;
+        }
+        // SAFETY: a slot holds one of the two stand-ins or the calling thread's own heap, which lives in the stock's
+        // memory; that is never unmapped.
+        Some(unsafe { &*slot })
+    }
+
+    /// Gives the calling thread a heap. None if no memory is to be had, or once its exit hook ran.
+    #[cold]
+    pub fn attach(state: &'static State) -> Option<&'static Self> {
+        if (state.slot)() == DEAD.as_heap() || !state.initialise() {
+            return None;
+        }
+        let arena = state.join();
+        let raw = stock::heap(arena);
+        if raw.is_null() {
+            state.leave(arena);
+            return None;
+        }
+        // SAFETY: `raw` is metadata of this size that nobody else knows.
+        let heap = unsafe {
+            raw.write(Self {
+                top: [const { AtomicPtr::new(DUMMY.top()) }; TABLE],
+                bins: [const { BinCache::new() }; BINS],
+                arena,
+                spare: UnsafeCell::new(MagazineList::new()),
+                chain_bytes: Cell::new(0),
+                peak: Cell::new(0),
+                busy: AtomicBool::new(false),
+                next: null_mut(),
+                prev: null_mut(),
+            });
+            stock::enlist(arena, raw);
+            &*raw
+        };
+        (state.set_slot)(raw);
+        // From here on the thread can allocate, which registering the exit hook may do.
+        if !state.call_at_exit(raw) {
+            heap.detach();
+            return None;
+        }
+        Some(heap)
+    }
+
+    /// The exit hook of the thread that `self` belongs to: returns everything; the thread goes on without a heap.
+    pub fn detach(&self) {
+        let state = self.arena.state();
+        (state.set_slot)(DEAD.as_heap());
+        self.flush();
+        self.give_spares();
+        // SAFETY: no slot holds the heap any more.
+        unsafe { stock::retire_heap(self.arena, (&raw const *self).cast_mut()) };
+        state.leave(self.arena);
+    }
+
+    /// Top of the current magazine of `bin`.
+    #[inline]
+    pub fn top(&self, bin: usize) -> *mut Slot {
+        // Relaxed: only this thread writes it.
+        self.table(bin).load(Ordering::Relaxed)
+    }
+
+    /// Makes `top` the current one of `bin`.
+    #[inline]
+    pub fn set_top(&self, bin: usize, top: *mut Slot) {
+        // Relaxed: as in `top`.
+        self.table(bin).store(top, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn table(&self, bin: usize) -> &AtomicPtr<Slot> {
+        debug_assert!(bin < BINS);
+        // SAFETY: bins come from the page map and the size tables.
+        unsafe { self.top.get_unchecked(bin) }
+    }
+
+    /// What it keeps for `bin`.
+    #[inline]
+    pub fn bin(&self, bin: usize) -> &BinCache {
+        debug_assert!(bin < BINS);
+        // SAFETY: as in `table`.
+        unsafe { self.bins.get_unchecked(bin) }
+    }
+
+    /// Whether `bin` has a current magazine.
+    #[inline]
+    pub fn has_magazine(&self, bin: usize) -> bool {
+        self.top(bin) != DUMMY.top()
+    }
+
+    /// Room of the magazines of `bin`.
+    #[inline]
+    pub fn capacity(&self, bin: usize) -> usize {
+        usize::from(self.bin(bin).capacity.load(Ordering::Relaxed)).min(Self::most(bin))
+    }
+
+    /// Doubles the room of the magazines of `bin`, up to what its block size allows; returns the new value.
+    pub fn grow(&self, bin: usize) -> usize {
+        let capacity = (self.capacity(bin) * 2).min(Self::most(bin));
+        self.bin(bin).capacity.store(capacity as u8, Ordering::Relaxed);
+        capacity
+    }
+
+    /// Most room of a magazine of `bin`.
+    #[inline]
+    pub fn most(bin: usize) -> usize {
+        // SAFETY: callers pass bins.
+        usize::from(unsafe { bins::shape(bin) }.capacity)
+    }
+
+    /// An empty magazine, contents unknown; null if no memory is to be had.
+    pub fn spare(&self) -> *mut Magazine {
+        // SAFETY: only the owning thread, in one slow path at a time, comes here.
+        let spare = unsafe { &mut *self.spare.get() };
+        spare.pop().unwrap_or_else(|| stock::magazine(self.arena))
+    }
+
+    /// Keeps an empty magazine for later.
+    ///
+    /// # Safety
+    /// The caller owns `magazine`, which is no current or previous one of this heap.
+    pub unsafe fn keep_spare(&self, magazine: *mut Magazine) {
+        const ENOUGH: u32 = 8;
+        // SAFETY: as in `spare`; the magazine is the caller's to give.
+        unsafe {
+            let spare = &mut *self.spare.get();
+            if spare.len < ENOUGH { spare.push(magazine) } else { stock::give_magazine(self.arena, magazine) }
+        }
+    }
+
+    fn give_spares(&self) {
+        // SAFETY: as in `spare`.
+        unsafe {
+            while let Some(magazine) = (*self.spare.get()).pop() {
+                stock::give_magazine(self.arena, magazine);
+            }
+        }
+    }
+
+    /// Returns every cached block to its page and every magazine but the spare ones to the stock.
+    pub fn flush(&self) {
+        for bin in 1..BINS {
+            self.flush_bin(bin);
+        }
+        self.peak.set(0);
+    }
+
+    fn flush_bin(&self, bin: usize) {
+        let cache = self.bin(bin);
+        self.flush_chain(bin);
+        let previous = cache.previous.replace(null_mut());
+        if !previous.is_null() {
+            // SAFETY: the previous magazine is this heap's; if full, with blocks up to its last slot.
+            unsafe {
+                if cache.previous_full.replace(false) {
+                    cache.count_full(-1);
+                    self.flush_full(bin, previous);
+                }
+                stock::give_magazine(self.arena, previous);
+            }
+        }
+        if self.has_magazine(bin) {
+            let top = self.top(bin);
+            let count = Magazine::count(top, self.capacity(bin));
+            self.set_top(bin, DUMMY.top());
+            // SAFETY: the magazine is out of the table and holds `count` blocks below its top.
+            unsafe {
+                central::give_back(bin, Magazine::blocks(top, count));
+                stock::give_magazine(self.arena, Magazine::of(top));
+            }
+        }
+        cache.capacity.store(FIRST_CAPACITY, Ordering::Relaxed);
+    }
+
+    /// Returns the blocks of every chained magazine of `bin` to their pages.
+    pub fn flush_chain(&self, bin: usize) {
+        let cache = self.bin(bin);
+        // SAFETY: only the owning thread, in one slow path at a time, comes here.
+        while let Some(full) = unsafe { (*cache.chain.get()).pop() } {
+            cache.count_full(-1);
+            self.chain_bytes.set(self.chain_bytes.get() - Self::weight(bin));
+            // SAFETY: chained magazines are full and this heap's own.
+            unsafe {
+                self.flush_full(bin, full);
+                self.keep_spare(full);
+            }
+        }
+    }
+
+    /// Returns the blocks of a full magazine of `bin` to their pages.
+    ///
+    /// # Safety
+    /// The caller owns `full`, a full magazine of `bin` with this heap's capacity.
+    pub unsafe fn flush_full(&self, bin: usize, full: *mut Magazine) {
+        // SAFETY: a full magazine holds `capacity` blocks up to its last slot.
+        unsafe { central::give_back(bin, Magazine::blocks(Magazine::full_top(full), self.capacity(bin))) }
+    }
+
+    /// Bytes of a full magazine's blocks.
+    #[inline]
+    pub fn weight(bin: usize) -> usize {
+        Self::most(bin) * bins::size_of_bin(bin)
+    }
+
+    /// Free blocks of `bin` that this heap holds. Exact for the owning thread, and for others while it is idle.
+    pub fn cached(&self, bin: usize) -> usize {
+        let current = if self.has_magazine(bin) { Magazine::count(self.top(bin), self.capacity(bin)) } else { 0 };
+        current + self.bin(bin).full.load(Ordering::Relaxed) as usize * self.capacity(bin)
+    }
+}

@@ -1,0 +1,103 @@
+//! Address space and pages from the OS. Lengths and addresses are in bytes, multiples of the OS page.
+//!
+//! A refusal is a value, never an abort. `errno` may change: callers that must keep it use [`super::errno::kept`].
+
+use core::ptr::{null_mut, without_provenance_mut};
+
+/// Maps `len` bytes of zeroed memory; null if the OS refuses.
+#[must_use]
+pub fn map(len: usize) -> *mut u8 {
+    map_as(null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, 0)
+}
+
+/// Maps `len` bytes of zeroed memory at exactly `address` unless something is mapped there; null if that fails.
+#[must_use]
+pub fn map_at(address: usize, len: usize) -> *mut u8 {
+    let wanted = without_provenance_mut(address);
+    let got = map_as(wanted, len, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_FIXED_NOREPLACE);
+    if !got.is_null() && got != wanted {
+        // A kernel older than the flag takes the address as a hint.
+        unmap(got, len);
+        return null_mut();
+    }
+    got
+}
+
+fn map_as(address: *mut u8, len: usize, protection: i32, flags: i32) -> *mut u8 {
+    // SAFETY: without MAP_FIXED the kernel never replaces a mapping that exists, so no memory in use is touched.
+    let got =
+        unsafe { libc::mmap(address.cast(), len, protection, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags, -1, 0) };
+    if got == libc::MAP_FAILED { null_mut() } else { got.cast() }
+}
+
+/// Maps `len` bytes of zeroed memory at a multiple of `align`; null if the OS refuses. The address space around it
+/// that had to be asked for is given back.
+#[must_use]
+pub fn map_aligned(len: usize, align: usize) -> *mut u8 {
+    // The kernel hands out neighbouring ranges, so what follows an aligned range is often aligned.
+    let lucky = map(len);
+    if lucky.is_null() || lucky.addr() % align == 0 {
+        return lucky;
+    }
+    unmap(lucky, len);
+    let aligned = reserve_aligned(len, align);
+    if aligned.is_null() {
+        return aligned;
+    }
+    // Only now is the memory charged to the process, and only what is used.
+    // SAFETY: the range was just reserved by this function and nobody else knows it.
+    if unsafe { libc::mprotect(aligned.cast(), len, libc::PROT_READ | libc::PROT_WRITE) } != 0 {
+        unmap(aligned, len);
+        return null_mut();
+    }
+    aligned
+}
+
+/// Reserves `len` bytes of address space, without access, at a multiple of `align`; null if the OS refuses.
+#[must_use]
+pub fn reserve_aligned(len: usize, align: usize) -> *mut u8 {
+    let Some(room) = len.checked_add(align - crate::config::bins::OS_PAGE) else { return null_mut() };
+    let start = map_as(null_mut(), room, libc::PROT_NONE, libc::MAP_NORESERVE);
+    if start.is_null() {
+        return start;
+    }
+    let before = start.addr().wrapping_neg() & (align - 1);
+    let aligned = start.wrapping_add(before);
+    if before > 0 {
+        unmap(start, before);
+    }
+    if room - before > len {
+        unmap(aligned.wrapping_add(len), room - before - len);
+    }
+    aligned
+}
+
+/// Gives a range of address space back. Returns false if the OS refuses (which leaves the range mapped).
+pub fn unmap(start: *mut u8, len: usize) -> bool {
+    // SAFETY: callers pass ranges that they own and that nobody uses any more.
+    unsafe { libc::munmap(start.cast(), len) == 0 }
+}
+
+/// Gives the memory of a range back and keeps the addresses. True if the range reads as zeroes from now on; false if
+/// the OS refused (locked pages, a filter), which leaves its contents as they were.
+pub fn purge(start: *mut u8, len: usize) -> bool {
+    // SAFETY: callers pass ranges that they own and whose contents nobody needs.
+    unsafe { libc::madvise(start.cast(), len, libc::MADV_DONTNEED) == 0 }
+}
+
+/// Grows or shrinks a mapping where it stands. False if the OS refuses.
+pub fn resize_in_place(start: *mut u8, old: usize, new: usize) -> bool {
+    // SAFETY: the caller owns the range; without MREMAP_MAYMOVE it stays where it is.
+    let got = unsafe { libc::mremap(start.cast(), old, new, 0) };
+    got != libc::MAP_FAILED
+}
+
+/// Moves a mapping of `old` bytes onto the reserved range `to` of `new` bytes, which it replaces. False if the OS
+/// refuses; whether `to` is still reserved is then unknown.
+pub fn move_to(start: *mut u8, old: usize, to: *mut u8, new: usize) -> bool {
+    // SAFETY: the caller owns both ranges, and `to` holds nothing: it was reserved for this call.
+    let got = unsafe {
+        libc::mremap(start.cast(), old, new, libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED, to.cast::<libc::c_void>())
+    };
+    got != libc::MAP_FAILED
+}

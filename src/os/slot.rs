@@ -1,0 +1,56 @@
+//! The thread slot: eight bytes of initial-exec TLS per front end, holding the address of the thread's heap.
+//!
+//! Stable Rust has no initial-exec TLS for a shared library, assembly has: a `.tdata` word whose initial value is the
+//! address of the EMPTY heap, so that a thread without a heap needs no check of its own. Reading it takes two
+//! instructions and never calls `__tls_get_addr`, which could allocate.
+
+/// Defines the functions `slot` and `set_slot` of one front end over a TLS word of its own.
+///
+/// `$name` makes the symbol unique within the process image; `$empty` is the static whose address the word starts with.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __thread_slot {
+    ($name:ident, $empty:path) => {
+        ::core::arch::global_asm!(
+            ".pushsection .tdata.hakmem,\"awT\",@progbits",
+            ".balign 8",
+            concat!(".globl hakmem_slot_", stringify!($name)),
+            concat!(".hidden hakmem_slot_", stringify!($name)),
+            concat!(".type hakmem_slot_", stringify!($name), ",@object"),
+            concat!(".size hakmem_slot_", stringify!($name), ",8"),
+            concat!("hakmem_slot_", stringify!($name), ":"),
+            ".quad {empty}",
+            ".popsection",
+            empty = sym $empty,
+        );
+
+        #[inline(always)]
+        pub fn slot() -> *mut $crate::__private::ThreadHeap {
+            let heap;
+            // SAFETY: reads the calling thread's slot, which exists as long as the thread. `pure, readonly`: two reads
+            // without a write between them may be merged.
+            unsafe {
+                ::core::arch::asm!(
+                    concat!("mov {0}, qword ptr [rip + hakmem_slot_", stringify!($name), "@GOTTPOFF]"),
+                    "mov {0}, qword ptr fs:[{0}]",
+                    out(reg) heap,
+                    options(pure, readonly, nostack, preserves_flags),
+                );
+            }
+            heap
+        }
+
+        pub fn set_slot(heap: *mut $crate::__private::ThreadHeap) {
+            // SAFETY: writes the calling thread's slot and nothing else.
+            unsafe {
+                ::core::arch::asm!(
+                    concat!("mov {0}, qword ptr [rip + hakmem_slot_", stringify!($name), "@GOTTPOFF]"),
+                    "mov qword ptr fs:[{0}], {1}",
+                    out(reg) _,
+                    in(reg) heap,
+                    options(nostack, preserves_flags),
+                );
+            }
+        }
+    };
+}
