@@ -105,7 +105,7 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> CAbi for Front<I, ROUTES,
     }
 
     unsafe fn posix_memalign(place: *mut *mut c_void, align: usize, size: usize) -> c_int {
-        if !align.is_power_of_two() || align % size_of::<*mut c_void>() != 0 {
+        if !align.is_power_of_two() || !align.is_multiple_of(size_of::<*mut c_void>()) {
             return EINVAL;
         }
         let block = errno::kept(|| Self::allocate_aligned(size, align));

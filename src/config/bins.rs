@@ -33,13 +33,13 @@ pub const OS_PAGE: usize = 4096;
 /// Slots of a magazine; one of them is the null below the lowest block.
 pub const MAGAZINE_SLOTS: usize = 64;
 /// Blocks that a full magazine may hold in all, in bytes: bounds the capacity for large bins.
-const MAGAZINE_BYTES: usize = 64 * 1024;
+const MAGAZINE_BYTES: usize = 32 * 1024;
 
 /// The bin of a request of `size` bytes, for `1 <= size <= BIN_MAX`.
 #[must_use]
 #[inline(always)]
 pub const fn bin_of(size: usize) -> usize {
-    if size <= SMALL_MAX { (size + ALIGN - 1) / ALIGN } else { large_bin_of(size) }
+    if size <= SMALL_MAX { size.div_ceil(ALIGN) } else { large_bin_of(size) }
 }
 
 /// [`bin_of`] for `SMALL_MAX < size <= BIN_MAX`.
@@ -75,7 +75,7 @@ pub const fn bin_of_aligned(size: usize, align: usize) -> Option<usize> {
     let mut bin = bin_of(if size > align { size } else { align });
     // Blocks sit at multiples of their size from a page's start, so the size decides the alignment of them all.
     while bin < BINS {
-        if size_of_bin(bin) % align == 0 {
+        if size_of_bin(bin).is_multiple_of(align) {
             return Some(bin);
         }
         bin += 1;
@@ -164,7 +164,7 @@ mod tests {
     fn the_reciprocal_divides_every_offset_exactly() {
         for shape in &SHAPES[1..] {
             for offset in 0..PAGE as u64 {
-                assert_eq!(offset * u64::from(shape.reciprocal) >> 32, offset / u64::from(shape.size));
+                assert_eq!((offset * u64::from(shape.reciprocal)) >> 32, offset / u64::from(shape.size));
             }
         }
     }
@@ -175,7 +175,7 @@ mod tests {
             let align = 1 << shift;
             for size in [0, 1, align - 1, align, align + 1, 3 * align, BIN_MAX] {
                 match bin_of_aligned(size, align) {
-                    Some(bin) => assert!(size_of_bin(bin) % align == 0 && size_of_bin(bin) >= size),
+                    Some(bin) => assert!(size_of_bin(bin).is_multiple_of(align) && size_of_bin(bin) >= size),
                     None => assert!(size > BIN_MAX),
                 }
             }

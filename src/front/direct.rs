@@ -22,7 +22,7 @@ use crate::heap::page_map;
 use crate::heap::state::State;
 use crate::heap::thread::ThreadHeap;
 use core::marker::PhantomData;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{Ordering, compiler_fence};
 
 /// The statics of one front end: its thread slot and its heap. Made by [`define_front!`](crate::define_front).
 ///
@@ -84,12 +84,14 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
         unsafe {
             let entry = (*I::slot()).top.get_unchecked(bin);
             let top = entry.load(Ordering::Relaxed);
-            let block = *top;
-            if block.is_null() {
+            if top.read_volatile().is_null() {
                 return None;
             }
             entry.store(top.sub(1), Ordering::Relaxed);
-            Some(block)
+            // The block is read once its slot is out of reach: a signal handler that allocates and frees until here may
+            // leave another block in the slot, but from here on works below it.
+            compiler_fence(Ordering::SeqCst);
+            Some(top.read_volatile())
         }
     }
 
@@ -160,6 +162,8 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
                 return false;
             }
             *top = block;
+            // In this order, so that a signal handler never finds a slot that is not written yet.
+            compiler_fence(Ordering::SeqCst);
             entry.store(top, Ordering::Relaxed);
             true
         }
@@ -246,7 +250,7 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
     #[must_use]
     pub unsafe fn usable_size(block: *mut u8) -> usize {
         // SAFETY: by the caller's promise.
-        unsafe { service::usable_size(I::state(), block) }
+        unsafe { service::usable_size(block) }
     }
 }
 
@@ -279,6 +283,8 @@ macro_rules! define_front {
             static STATE: State = State {
                 slot: <Statics as $crate::Instance>::slot,
                 set_slot: <Statics as $crate::Instance>::set_slot,
+                busy: word::busy,
+                set_busy: word::set_busy,
                 keep: super::$name::FREE_KEEP,
                 shared: &SHARED,
             };

@@ -1,19 +1,21 @@
 //! Behind the one cold call: first use, misses, sizes without a bin, over-alignment, refusals, and pointers that are not
 //! blocks. Not generic: one copy serves every front end of a process.
 //!
-//! A slow path marks its thread's heap as busy. One that a signal handler starts meanwhile finds the mark and is served
-//! block by block, without the heap.
+//! A slow path marks its thread as busy. One that a signal handler starts meanwhile finds the mark and is served
+//! another way: it takes memory from the reserve arena, waits for no lock that may be held by what it interrupted, and
+//! leaves what it frees to the next slow path.
 
-use crate::config::bins::{self, BIN_MAX, BINS, OS_PAGE, PAGE};
+use crate::config::bins::{self, ALIGN, BINS, OS_PAGE, PAGE};
 use crate::heap::arena::Arena;
+use crate::heap::magazine::beyond;
 use crate::heap::segment::{Misuse, Segment};
-use crate::heap::state::State;
+use crate::heap::state::{FIRST, RESERVE, State};
 use crate::heap::thread::ThreadHeap;
-use crate::heap::{central, page_map, span};
+use crate::heap::{central, huge, page_map, span};
+use crate::os::lock::Patience;
 use crate::os::{errno, foreign, report};
 use crate::route::legacy;
 use core::ptr::null_mut;
-use core::sync::atomic::{Ordering, compiler_fence};
 
 /// Who gave a pointer to be freed: decides where one that is not ours goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,75 +26,129 @@ pub enum Caller {
     Delete,
 }
 
-/// Runs `work` with the calling thread's heap, which it gets at its first use; with None if it has none or if this call
-/// interrupted another one that uses it.
-fn with_heap<R>(state: &'static State, work: impl FnOnce(Option<&'static ThreadHeap>) -> R) -> R {
-    let Some(heap) = ThreadHeap::real((state.slot)()).or_else(|| ThreadHeap::attach(state)) else {
-        return work(None);
-    };
-    // Relaxed, with fences for the compiler alone: the other party is a signal handler of this very thread.
-    if heap.busy.load(Ordering::Relaxed) {
-        return work(None);
+/// How a slow path may work.
+#[derive(Clone, Copy)]
+enum Means {
+    /// With the thread's heap.
+    Heap(&'static ThreadHeap),
+    /// Without: the thread has none (any more), or no memory for one is to be had.
+    Arena,
+    /// As a guest of the slow path that this thread was in when a signal came.
+    Guest,
+}
+
+/// Runs `work` with what the calling thread has; it gets a heap at its first use.
+fn with_means<R>(state: &'static State, work: impl FnOnce(Means) -> R) -> R {
+    if (state.busy)() {
+        return work(Means::Guest);
     }
-    heap.busy.store(true, Ordering::Relaxed);
-    compiler_fence(Ordering::SeqCst);
-    let result = work(Some(heap));
-    compiler_fence(Ordering::SeqCst);
-    heap.busy.store(false, Ordering::Relaxed);
+    (state.set_busy)(true);
+    let mut heap = ThreadHeap::of(state);
+    if heap.is_none() {
+        heap = first_use(state);
+    }
+    state.shared.deferred.drain(|block| {
+        // SAFETY: a live block that a signal handler gave up.
+        unsafe { free_as(state, block, Caller::Free, heap.map_or(Means::Arena, Means::Heap)) }
+    });
+    let result = work(heap.map_or(Means::Arena, Means::Heap));
+    (state.set_busy)(false);
     result
 }
 
-/// The arena that serves a thread without a heap.
-fn arena_of(state: &'static State, heap: Option<&'static ThreadHeap>) -> &'static Arena {
-    heap.map_or_else(|| state.arena(0), |heap| heap.arena)
+/// Gives the calling thread a heap, with its exit hook. Called and left with the busy mark set.
+#[cold]
+fn first_use(state: &'static State) -> Option<&'static ThreadHeap> {
+    let heap = ThreadHeap::attach(state)?;
+    // Arranging the hook may allocate; the thread can do that by now.
+    (state.set_busy)(false);
+    let arranged = state.call_at_exit(heap);
+    (state.set_busy)(true);
+    if arranged {
+        return Some(heap);
+    }
+    heap.detach();
+    None
 }
 
 /// A block of `bin`; null if no memory is to be had.
-fn from_bin(state: &'static State, bin: usize) -> *mut u8 {
-    with_heap(state, |heap| {
-        let Some(heap) = heap else {
-            let mut block = null_mut();
-            central::take(state.arena(0), bin, 1, |taken| block = taken);
-            return block;
-        };
-        let top = heap.top(bin);
+fn from_bin(state: &'static State, bin: usize, means: Means) -> *mut u8 {
+    match means {
         // SAFETY: a top points to a slot of a magazine; this is the heap's thread, with the busy mark set.
-        unsafe {
+        Means::Heap(heap) => unsafe {
+            heap.repair(bin);
+            let top = heap.top(bin);
             if (*top).is_null() {
                 return legacy::allocate(heap, bin);
             }
             heap.set_top(bin, top.sub(1));
             *top
-        }
-    })
-}
-
-/// A block of at least `size` bytes; null if no memory is to be had. May change errno.
-fn obtain(state: &'static State, size: usize, zero: bool) -> *mut u8 {
-    if size <= BIN_MAX {
-        let block = from_bin(state, bins::bin_of(size.max(1)));
-        if zero && !block.is_null() {
-            // SAFETY: the block has at least `size` bytes.
-            unsafe { block.write_bytes(0, size) };
-        }
-        block
-    } else if size <= span::SPAN_MAX {
-        let arena = with_heap(state, |heap| arena_of(state, heap));
-        span::allocate(arena, size, zero)
-    } else if size <= isize::MAX as usize {
-        state.shared.huge.allocate(size, PAGE, zero)
-    } else {
-        null_mut()
+        },
+        Means::Arena => central::take_one(state.arena(FIRST), bin, Patience::Wait).unwrap_or(null_mut()),
+        Means::Guest => as_guest(state, |arena| central::take_one(arena, bin, Patience::Try)),
     }
 }
 
-/// Runs `work`; a null result becomes ENOMEM, any other leaves errno as it was. If memory is refused, what is cached and
-/// idle is given back and `work` runs once more.
-fn or_enomem(state: &'static State, work: impl Fn() -> *mut u8) -> *mut u8 {
-    let block = errno::kept(|| {
-        let block = work();
-        if block.is_null() && super::inspect::trim(state) { work() } else { block }
-    });
+/// A span; null if no memory is to be had.
+fn from_pages(state: &'static State, size: usize, zero: bool, means: Means) -> *mut u8 {
+    match means {
+        Means::Heap(heap) => span::allocate(heap.arena, size, zero, Patience::Wait).unwrap_or(null_mut()),
+        Means::Arena => span::allocate(state.arena(FIRST), size, zero, Patience::Wait).unwrap_or(null_mut()),
+        Means::Guest => as_guest(state, |arena| span::allocate(arena, size, zero, Patience::Try)),
+    }
+}
+
+/// Asks one arena after the other until one has its lock free: what was interrupted holds at most one lock, and other
+/// threads give theirs back.
+fn as_guest(state: &'static State, ask: impl Fn(&'static Arena) -> Option<*mut u8>) -> *mut u8 {
+    loop {
+        for index in [RESERVE, FIRST] {
+            if let Some(block) = ask(state.arena(index)) {
+                return block;
+            }
+        }
+        core::hint::spin_loop();
+    }
+}
+
+/// A huge block; null if no memory is to be had.
+fn from_os(state: &'static State, size: usize, align: usize, zero: bool, means: Means) -> *mut u8 {
+    let patience = if matches!(means, Means::Guest) { Patience::Try } else { Patience::Wait };
+    state.shared.huge.allocate(size, align, zero, patience)
+}
+
+/// Clears a block of a bin.
+fn cleared(block: *mut u8, size: usize, zero: bool) -> *mut u8 {
+    if zero && !block.is_null() {
+        // SAFETY: the block has at least `size` bytes.
+        unsafe { block.write_bytes(0, size) };
+    }
+    block
+}
+
+/// A block of at least `size` bytes at a multiple of `align`; null if no memory is to be had. May change errno.
+fn obtain(state: &'static State, size: usize, align: usize, zero: bool, means: Means) -> *mut u8 {
+    if let Some(bin) = bins::bin_of_aligned(size, align) {
+        cleared(from_bin(state, bin, means), size, zero)
+    } else if align <= PAGE && size <= span::SPAN_MAX {
+        from_pages(state, size, zero, means)
+    } else {
+        from_os(state, size, align, zero, means)
+    }
+}
+
+/// [`obtain`] as the interface has it: null becomes ENOMEM, a success leaves errno as it was. If memory is refused, what
+/// is cached and idle is given back and asked for once more.
+fn obtain_or_enomem(state: &'static State, size: usize, align: usize, zero: bool) -> *mut u8 {
+    let mut block = null_mut();
+    if size <= isize::MAX as usize && align <= isize::MAX as usize {
+        errno::kept(|| {
+            block = with_means(state, |means| obtain(state, size, align, zero, means));
+            if block.is_null() && super::inspect::trim(state) {
+                block = with_means(state, |means| obtain(state, size, align, zero, means));
+            }
+        });
+    }
     if block.is_null() {
         errno::set(errno::ENOMEM);
     }
@@ -103,22 +159,14 @@ fn or_enomem(state: &'static State, work: impl Fn() -> *mut u8) -> *mut u8 {
 #[cold]
 #[inline(never)]
 pub fn allocate(state: &'static State, size: usize) -> *mut u8 {
-    if size > isize::MAX as usize {
-        errno::set(errno::ENOMEM);
-        return null_mut();
-    }
-    or_enomem(state, || obtain(state, size, false))
+    obtain_or_enomem(state, size, ALIGN, false)
 }
 
 /// See [`Front::allocate_zeroed`](super::Front::allocate_zeroed).
 #[cold]
 #[inline(never)]
 pub fn allocate_zeroed(state: &'static State, size: usize) -> *mut u8 {
-    if size > isize::MAX as usize {
-        errno::set(errno::ENOMEM);
-        return null_mut();
-    }
-    or_enomem(state, || obtain(state, size, true))
+    obtain_or_enomem(state, size, ALIGN, true)
 }
 
 /// See [`Front::allocate_aligned`](super::Front::allocate_aligned); zeroed if `zero`.
@@ -126,25 +174,7 @@ pub fn allocate_zeroed(state: &'static State, size: usize) -> *mut u8 {
 #[inline(never)]
 pub fn allocate_aligned(state: &'static State, size: usize, align: usize, zero: bool) -> *mut u8 {
     debug_assert!(align.is_power_of_two());
-    if size > isize::MAX as usize || align > isize::MAX as usize {
-        errno::set(errno::ENOMEM);
-        return null_mut();
-    }
-    or_enomem(state, || {
-        if let Some(bin) = bins::bin_of_aligned(size, align) {
-            let block = from_bin(state, bin);
-            if zero && !block.is_null() {
-                // SAFETY: the block has at least `size` bytes.
-                unsafe { block.write_bytes(0, size) };
-            }
-            block
-        } else if align <= PAGE && size <= span::SPAN_MAX {
-            let arena = with_heap(state, |heap| arena_of(state, heap));
-            span::allocate(arena, size, zero)
-        } else {
-            state.shared.huge.allocate(size, align, zero)
-        }
-    })
+    obtain_or_enomem(state, size, align, zero)
 }
 
 /// What a pointer is that somebody wants to free, resize or measure.
@@ -197,41 +227,54 @@ pub unsafe fn free(state: &'static State, block: *mut u8, caller: Caller) {
     if block.is_null() {
         return;
     }
-    errno::kept(|| {
-        // SAFETY: by the caller's promise, and the kinds are what the map says.
-        let result = unsafe {
-            match kind(block) {
-                Kind::Bin(bin) => {
-                    free_in_bin(state, bin, block);
-                    Ok(())
-                }
-                Kind::Span => span::free(block),
-                Kind::Huge => state.shared.huge.free(block, state.keep),
-                Kind::Foreign => free_foreign(block, caller),
-                Kind::Wrong(misuse) => Err(misuse),
+    // SAFETY: by the caller's promise.
+    errno::kept(|| with_means(state, |means| unsafe { free_as(state, block, caller, means) }));
+}
+
+/// [`free`] with given means, for a block that is not null. May change errno.
+///
+/// # Safety
+/// As for [`free`].
+unsafe fn free_as(state: &'static State, block: *mut u8, caller: Caller, means: Means) {
+    // SAFETY: by the caller's promise, and the kinds are what the map says.
+    let result = unsafe {
+        match (kind(block), means) {
+            (Kind::Wrong(misuse), _) => Err(misuse),
+            (Kind::Foreign, _) => free_foreign(block, caller),
+            (_, Means::Guest) => {
+                state.shared.deferred.push(block);
+                Ok(())
             }
-        };
-        if let Err(misuse) = result {
-            central::report_misuse(misuse, block);
+            (Kind::Bin(bin), Means::Heap(heap)) => {
+                free_in_bin(heap, bin, block);
+                Ok(())
+            }
+            (Kind::Bin(bin), Means::Arena) => {
+                central::give_back(bin, &[block]);
+                Ok(())
+            }
+            (Kind::Span, _) => span::free(block),
+            (Kind::Huge, _) => state.shared.huge.free(block, state.keep),
         }
-    });
+    };
+    if let Err(misuse) = result {
+        central::report_misuse(misuse, block);
+    }
 }
 
 /// # Safety
-/// `block` is a live block of `bin`, given up.
-unsafe fn free_in_bin(state: &'static State, bin: usize, block: *mut u8) {
-    with_heap(state, |heap| {
-        // SAFETY: by the caller's promise; with a heap, this is its thread with the busy mark set.
-        unsafe {
-            let Some(heap) = heap else { return central::give_back(bin, &[block]) };
-            let above = heap.top(bin).add(1);
-            if crate::heap::magazine::beyond(above) {
-                return legacy::free(heap, bin, block);
-            }
-            *above = block;
-            heap.set_top(bin, above);
+/// `block` is a live block of `bin`, given up; called by the heap's thread with the busy mark set.
+unsafe fn free_in_bin(heap: &ThreadHeap, bin: usize, block: *mut u8) {
+    heap.repair(bin);
+    // SAFETY: by the caller's promise; a slot that is not beyond the magazine may be written.
+    unsafe {
+        let above = heap.top(bin).add(1);
+        if beyond(above) {
+            return legacy::free(heap, bin, block);
         }
-    });
+        *above = block;
+        heap.set_top(bin, above);
+    }
 }
 
 /// # Safety
@@ -261,23 +304,24 @@ pub unsafe fn reallocate(state: &'static State, block: *mut u8, size: usize) -> 
         return null_mut();
     }
     let kind = errno::kept(|| kind(block));
-    let huge = &state.shared.huge;
-    // SAFETY: by the caller's promise, and the kind is what the map says.
-    let stays = unsafe {
-        match kind {
-            Kind::Bin(_) => Ok(null_mut()),
-            Kind::Span if size > span::SPAN_MAX => Ok(null_mut()),
-            Kind::Span => errno::kept(|| span::resize(block, size)).map(|fits| if fits { block } else { null_mut() }),
-            Kind::Huge => errno::kept(|| huge.resize(block, size)),
-            Kind::Foreign => match foreign::libc_realloc() {
-                Some(realloc) => return realloc(block.cast(), size).cast(),
-                None => Err(Misuse::NotABlock),
-            },
-            Kind::Wrong(misuse) => Err(misuse),
-        }
+    if let Kind::Foreign = kind
+        && let Some(realloc) = foreign::libc_realloc()
+    {
+        // SAFETY: a block that is not ours is libc's, by the caller's promise.
+        return unsafe { realloc(block.cast(), size).cast() };
+    }
+    let resize = |means| match (&kind, means) {
+        (Kind::Wrong(misuse), _) => Err(*misuse),
+        (Kind::Foreign, _) => Err(Misuse::NotABlock),
+        (Kind::Bin(_), _) | (_, Means::Guest) => Ok(null_mut()),
+        (Kind::Span, _) if size > span::SPAN_MAX => Ok(null_mut()),
+        // SAFETY: the map says that it is a span, and it is the caller's.
+        (Kind::Span, _) => unsafe { span::resize(block, size) }.map(|fits| if fits { block } else { null_mut() }),
+        (Kind::Huge, _) => state.shared.huge.resize(block, size),
     };
+    let stays = errno::kept(|| with_means(state, resize));
     match stays {
-        Ok(block) if !block.is_null() => return block,
+        Ok(now) if !now.is_null() => return now,
         Ok(_) => {}
         Err(_) => report::fatal("realloc", "invalid pointer", block.addr()),
     }
@@ -285,7 +329,7 @@ pub unsafe fn reallocate(state: &'static State, block: *mut u8, size: usize) -> 
     if !new.is_null() {
         // SAFETY: both blocks hold the smaller of the two sizes, and the old one is the caller's.
         unsafe {
-            let old = usable_size(state, block);
+            let old = usable_size(block);
             new.copy_from_nonoverlapping(block, old.min(size));
             free(state, block, Caller::Free);
         }
@@ -297,7 +341,7 @@ pub unsafe fn reallocate(state: &'static State, block: *mut u8, size: usize) -> 
 ///
 /// # Safety
 /// As there.
-pub unsafe fn usable_size(state: &'static State, block: *mut u8) -> usize {
+pub unsafe fn usable_size(block: *mut u8) -> usize {
     if block.is_null() {
         return 0;
     }
@@ -310,7 +354,7 @@ pub unsafe fn usable_size(state: &'static State, block: *mut u8) -> usize {
             Kind::Bin(bin) => Ok(bins::size_of_bin(bin)),
             // SAFETY: the map says so.
             Kind::Span => unsafe { span::usable(block) },
-            Kind::Huge => state.shared.huge.usable(block),
+            Kind::Huge => huge::usable(block),
             // SAFETY: not ours, hence libc's by the caller's promise, and mapped.
             Kind::Foreign => unsafe { Ok(foreign::libc_usable_size(block)) },
             Kind::Wrong(misuse) => Err(misuse),

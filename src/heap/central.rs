@@ -7,6 +7,7 @@ use super::magazine::Slot;
 use super::segment::{Misuse, Page, Segment};
 use super::{page_map, pages};
 use crate::config::bins::{self, MAGAZINE_SLOTS};
+use crate::os::lock::Patience;
 use crate::os::report;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering;
@@ -62,10 +63,16 @@ impl Default for Central {
 }
 
 /// Takes up to `most` free blocks of `bin` from `arena`, handing each to `give`. Returns how many: 0 if no memory is
-/// to be had.
-pub fn take(arena: &'static Arena, bin: usize, most: usize, mut give: impl FnMut(*mut u8)) -> usize {
+/// to be had, None if a lock is held and `patience` is short.
+pub fn take(
+    arena: &'static Arena,
+    bin: usize,
+    most: usize,
+    patience: Patience,
+    mut give: impl FnMut(*mut u8),
+) -> Option<usize> {
     let mut taken = 0;
-    let mut central = arena.bin(bin).central.lock();
+    let mut central = arena.bin(bin).central.lock_with(patience)?;
     while taken < most {
         if central.partial.is_null() {
             if taken > 0 {
@@ -73,12 +80,13 @@ pub fn take(arena: &'static Arena, bin: usize, most: usize, mut give: impl FnMut
             }
             // Taking a page may map memory; the lock is free meanwhile.
             drop(central);
-            let Some(run) = pages::take(arena, 1) else { return 0 };
+            let Some(run) = pages::take(arena, 1, patience)? else { return Some(0) };
             // SAFETY: the page is ours alone until it is linked.
             unsafe {
                 (*run.page).format(bin);
                 page_map::set((*run.page).start.addr(), 1, bin as u8);
             }
+            // Worth waiting for in any case: it was free before, so interrupted code does not hold it.
             central = arena.bin(bin).central.lock();
             // SAFETY: it is fresh and serves this bin.
             unsafe { central.link(run.page) };
@@ -95,7 +103,13 @@ pub fn take(arena: &'static Arena, bin: usize, most: usize, mut give: impl FnMut
     drop(central);
     // Relaxed: a count, compared with limits.
     arena.out.fetch_add(taken * bins::size_of_bin(bin), Ordering::Relaxed);
-    taken
+    Some(taken)
+}
+
+/// One block of `bin` from `arena`, null if no memory is to be had; None as for [`take`].
+pub fn take_one(arena: &'static Arena, bin: usize, patience: Patience) -> Option<*mut u8> {
+    let mut block = null_mut();
+    take(arena, bin, 1, patience, |taken| block = taken).map(|_| block)
 }
 
 /// The arena that a block of `bin` returns to, or what is wrong with the block.

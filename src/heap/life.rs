@@ -30,7 +30,10 @@ unsafe extern "C" fn at_thread_exit(heap: *mut c_void) {
     crate::os::errno::kept(|| {
         // SAFETY: the key's value is the ending thread's heap.
         let heap = unsafe { &*heap.cast::<ThreadHeap>() };
+        let state = heap.arena.state();
+        (state.set_busy)(true);
         heap.detach();
+        (state.set_busy)(false);
     });
 }
 
@@ -79,7 +82,7 @@ fn for_each_lock(state: &State, visit: impl Fn(&crate::os::lock::Lock)) {
         }
         visit(arena.pages.raw());
     }
-    state.shared.huge.for_each_lock(visit);
+    visit(state.shared.huge.raw());
 }
 
 unsafe extern "C" fn before_fork() {
@@ -95,7 +98,7 @@ unsafe extern "C" fn in_parent() {
 unsafe extern "C" fn in_child() {
     for_each_state(|state| {
         for_each_lock(state, |lock| lock.reset());
-        let own = ThreadHeap::real((state.slot)()).map(|heap| &raw const *heap.arena);
+        let own = ThreadHeap::of(state).map(|heap| &raw const *heap.arena);
         let mut threads = state.shared.threads.lock();
         for index in 0..ARENAS {
             threads[index] = u32::from(own == Some(&raw const state.shared.arenas[index]));

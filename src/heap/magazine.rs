@@ -35,7 +35,7 @@ const LAST: usize = MAGAZINE_SLOTS - 1;
 #[inline(always)]
 #[must_use]
 pub fn beyond(top: *mut Slot) -> bool {
-    top.addr() % size_of::<Magazine>() == 0
+    top.addr().is_multiple_of(size_of::<Magazine>())
 }
 
 impl Magazine {
@@ -128,52 +128,73 @@ impl Magazine {
     }
 }
 
-/// A list of magazines at rest, linked through [`Magazine::link`]. Who guards it is up to its owner.
-#[repr(C)]
-pub struct MagazineList {
-    head: *mut Magazine,
-    /// Magazines in the list.
-    pub len: u32,
-}
+/// Magazines at rest, linked through [`Magazine::link`]; the last pushed comes out first. Who guards it is up to its
+/// owner.
+#[repr(transparent)]
+pub struct MagazineStack(*mut Magazine);
 
-impl MagazineList {
-    /// A list without magazines.
+impl MagazineStack {
+    /// No magazines.
     #[must_use]
     pub const fn new() -> Self {
-        Self { head: null_mut(), len: 0 }
+        Self(null_mut())
     }
 
-    /// Adds a magazine at the head.
+    /// Adds a magazine.
     ///
     /// # Safety
     /// The caller owns `magazine` and gives it up.
     pub unsafe fn push(&mut self, magazine: *mut Magazine) {
         // SAFETY: owned by the caller, so the link may be written.
-        unsafe { *Magazine::link(magazine) = self.head };
-        self.head = magazine;
-        self.len += 1;
+        unsafe { *Magazine::link(magazine) = self.0 };
+        self.0 = magazine;
     }
 
-    /// Takes the magazine at the head, its slot 0 null again; None if there is none.
+    /// Takes a magazine, its slot 0 null again; None if there is none.
     pub fn pop(&mut self) -> Option<*mut Magazine> {
-        if self.head.is_null() {
+        if self.0.is_null() {
             return None;
         }
-        let magazine = self.head;
-        // SAFETY: magazines in the list belong to it, and it is borrowed mutably.
+        let magazine = self.0;
+        // SAFETY: magazines on the stack belong to it, and it is borrowed mutably.
         unsafe {
             let link = Magazine::link(magazine);
-            self.head = *link;
+            self.0 = *link;
             *link = null_mut();
         }
-        self.len -= 1;
         Some(magazine)
     }
 }
 
-impl Default for MagazineList {
-    fn default() -> Self {
-        Self::new()
+/// A [`MagazineStack`] that knows its length.
+pub struct MagazineList {
+    stack: MagazineStack,
+    /// Magazines in the list.
+    pub len: u32,
+}
+
+impl MagazineList {
+    /// No magazines.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { stack: MagazineStack::new(), len: 0 }
+    }
+
+    /// Adds a magazine.
+    ///
+    /// # Safety
+    /// The caller owns `magazine` and gives it up.
+    pub unsafe fn push(&mut self, magazine: *mut Magazine) {
+        // SAFETY: by the caller's promise.
+        unsafe { self.stack.push(magazine) };
+        self.len += 1;
+    }
+
+    /// Takes a magazine, its slot 0 null again; None if there is none.
+    pub fn pop(&mut self) -> Option<*mut Magazine> {
+        let magazine = self.stack.pop()?;
+        self.len -= 1;
+        Some(magazine)
     }
 }
 

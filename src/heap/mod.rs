@@ -18,6 +18,7 @@
 
 pub mod arena;
 pub mod central;
+pub mod deferred;
 pub mod depot;
 pub mod huge;
 pub mod life;

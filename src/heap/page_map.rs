@@ -106,6 +106,12 @@ pub unsafe fn set(address: usize, pages: usize, code: u8) {
     }
 }
 
+/// Changes the code of the page at `address` from `old` to `new`; false if it was another. The window must be writable.
+pub fn replace(address: usize, old: u8, new: u8) -> bool {
+    // SAFETY: the map covers every address a process can have. AcqRel: who changes an entry owns what it describes.
+    unsafe { &*entry(address) }.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+}
+
 /// Makes the map's bytes for `len` bytes from `address` on writable. False if the OS refuses, or for addresses
 /// beyond the map.
 #[must_use]

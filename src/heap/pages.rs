@@ -8,6 +8,7 @@ use super::page_map;
 use super::purge::Keeper;
 use super::segment::{ALL_FREE, Page, Segment};
 use crate::config::bins::{PAGE, SEGMENT_PAGES};
+use crate::os::lock::Patience;
 use crate::os::memory;
 use core::ptr::null_mut;
 
@@ -222,27 +223,24 @@ impl Default for Pages {
     }
 }
 
-/// Takes `count` neighbouring pages for `arena`, mapping a segment if need be; None if the OS refuses. Their map
-/// entries stay INSIDE.
-pub fn take(arena: &'static Arena, count: usize) -> Option<Run> {
-    debug_assert!(count < SEGMENT_PAGES);
-    loop {
-        if let Some(run) = arena.pages.lock().take(count) {
-            return Some(run);
-        }
-        let segment = Segment::map(arena);
-        if segment.is_null() {
-            return None;
-        }
-        let mut pages = arena.pages.lock();
-        pages.segments += 1;
-        // SAFETY: the segment is new, in no list, and all its pages are free.
-        unsafe {
-            pages.push_head(segment);
-            if let Some(run) = find_run(ALL_FREE, count) {
-                return Some(pages.take_at(segment, run, count));
-            }
-        }
+/// Takes `count` neighbouring pages for `arena`, mapping a segment if need be; Some(None) if the OS refuses, None if the
+/// lock is held and `patience` is short. Their map entries stay INSIDE.
+pub fn take(arena: &'static Arena, count: usize, patience: Patience) -> Option<Option<Run>> {
+    debug_assert!(0 < count && count < SEGMENT_PAGES);
+    if let Some(run) = arena.pages.lock_with(patience)?.take(count) {
+        return Some(Some(run));
+    }
+    let segment = Segment::map(arena);
+    if segment.is_null() {
+        return Some(None);
+    }
+    // Worth waiting for in any case: it was free before, so interrupted code does not hold it.
+    let mut pages = arena.pages.lock();
+    pages.segments += 1;
+    // SAFETY: the segment is new, in no list, and all its pages are free; the first one is its header's.
+    unsafe {
+        pages.push_head(segment);
+        Some(Some(pages.take_at(segment, 1, count)))
     }
 }
 

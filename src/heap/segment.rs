@@ -208,7 +208,7 @@ impl Page {
         let offset = address.addr() % PAGE;
         // SAFETY: a page that serves a bin has its number.
         let shape = unsafe { bins::shape(usize::from(self.bin)) };
-        let block = (offset as u64 * u64::from(shape.reciprocal) >> 32) as usize;
+        let block = ((offset as u64 * u64::from(shape.reciprocal)) >> 32) as usize;
         if block * shape.size as usize != offset || block >= usize::from(self.blocks) {
             return Err(Misuse::NotABlock);
         }

@@ -7,18 +7,20 @@ use super::page_map;
 use super::pages;
 use super::segment::{Misuse, Page, Segment};
 use crate::config::bins::PAGE;
+use crate::os::lock::Patience;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering;
 
 /// Largest span, in bytes: two of them fit a segment.
 pub const SPAN_MAX: usize = 15 * PAGE;
 
-/// A span of at least `size` bytes, zeroed if `zero`; null if no memory is to be had.
+/// A span of at least `size` bytes, zeroed if `zero`; null if no memory is to be had, None if a lock is held and
+/// `patience` is short.
 #[must_use]
-pub fn allocate(arena: &'static Arena, size: usize, zero: bool) -> *mut u8 {
-    debug_assert!(0 < size && size <= SPAN_MAX);
-    let count = size.div_ceil(PAGE);
-    let Some(run) = pages::take(arena, count) else { return null_mut() };
+pub fn allocate(arena: &'static Arena, size: usize, zero: bool, patience: Patience) -> Option<*mut u8> {
+    debug_assert!(size <= SPAN_MAX);
+    let count = size.div_ceil(PAGE).max(1);
+    let Some(run) = pages::take(arena, count, patience)? else { return Some(null_mut()) };
     // SAFETY: the run's pages belong to this thread until the block is handed out.
     unsafe {
         (*run.page).span = count as u8;
@@ -29,7 +31,7 @@ pub fn allocate(arena: &'static Arena, size: usize, zero: bool) -> *mut u8 {
         }
         // Relaxed: a count for statistics.
         arena.span_pages.fetch_add(count, Ordering::Relaxed);
-        start
+        Some(start)
     }
 }
 
@@ -38,7 +40,7 @@ pub fn allocate(arena: &'static Arena, size: usize, zero: bool) -> *mut u8 {
 /// # Safety
 /// The page map says SPAN for `block`.
 unsafe fn page_of(block: *mut u8) -> Result<*mut Page, Misuse> {
-    if block.addr() % PAGE != 0 {
+    if !block.addr().is_multiple_of(PAGE) {
         return Err(Misuse::NotABlock);
     }
     // SAFETY: the map says that `block` lies in a segment.
@@ -62,6 +64,10 @@ pub unsafe fn free(block: *mut u8) -> Result<(), Misuse> {
     // SAFETY: by the caller's promise the span is live and this thread's.
     unsafe {
         let page = page_of(block)?;
+        // Of two threads that free one block, one gets it.
+        if !page_map::replace(block.addr(), page_map::SPAN, page_map::INSIDE) {
+            return Err(Misuse::AlreadyFree);
+        }
         let count = usize::from((*page).span);
         (*page).span = 0;
         (*(*page).arena).span_pages.fetch_sub(count, Ordering::Relaxed);

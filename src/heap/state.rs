@@ -2,11 +2,17 @@
 //! presets in one process share nothing but the page map.
 
 use super::arena::{ARENAS, Arena};
+use super::deferred::Deferred;
 use super::huge::Huge;
 use super::life;
 use super::thread::ThreadHeap;
 use crate::os::lock::Locked;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+/// The arena of threads without a heap.
+pub const FIRST: usize = 0;
+/// The arena of signal handlers that interrupt a slow path; threads get it last, so its locks are seldom held.
+pub const RESERVE: usize = ARENAS - 1;
 
 /// What changes while the program runs. All-zero is its initial state: it lies in `.bss`.
 pub struct Shared {
@@ -20,10 +26,10 @@ pub struct Shared {
     pub arenas: [Arena; ARENAS],
     /// Huge blocks.
     pub huge: Huge,
+    /// Blocks freed by signal handlers that interrupted a slow path, linked through their first words.
+    pub deferred: Deferred,
     /// The next front end's state in the list of the fork hooks.
     pub next: AtomicPtr<State>,
-    /// Threads that could not get a heap; for statistics and tests.
-    pub without_heap: AtomicU32,
 }
 
 impl Shared {
@@ -36,8 +42,8 @@ impl Shared {
             threads: Locked::new([0; ARENAS]),
             arenas: [const { Arena::new() }; ARENAS],
             huge: Huge::new(),
+            deferred: Deferred::new(),
             next: AtomicPtr::new(core::ptr::null_mut()),
-            without_heap: AtomicU32::new(0),
         }
     }
 }
@@ -54,6 +60,10 @@ pub struct State {
     pub slot: fn() -> *mut ThreadHeap,
     /// Writes the calling thread's slot.
     pub set_slot: fn(*mut ThreadHeap),
+    /// Whether a slow path is at work on the calling thread.
+    pub busy: fn() -> bool,
+    /// Marks that a slow path is at work on the calling thread, or not.
+    pub set_busy: fn(bool),
     /// Whether freed memory stays until somebody asks (the knob `FreeKeep`).
     pub keep: bool,
     /// What changes.
@@ -74,6 +84,9 @@ impl State {
                 return true;
             }
             *key = life::exit_key();
+            // Tied here, so that the fork hooks see one set of arenas: who has no heap is served by these two.
+            self.arena(FIRST);
+            self.arena(RESERVE);
             self.shared.ready.store(true, Ordering::Release);
         }
         // Outside the lock and with `ready` set: registering may allocate.
@@ -82,10 +95,10 @@ impl State {
     }
 
     /// Has the exit hook run for `heap` when the calling thread ends. False if that cannot be arranged.
-    pub fn call_at_exit(&self, heap: *mut ThreadHeap) -> bool {
+    pub fn call_at_exit(&self, heap: &'static ThreadHeap) -> bool {
         let key = *self.shared.key.lock();
         // SAFETY: the key exists, and the value is what the hook expects.
-        key.is_some_and(|key| unsafe { libc::pthread_setspecific(key, heap.cast()) == 0 })
+        key.is_some_and(|key| unsafe { libc::pthread_setspecific(key, (&raw const *heap).cast()) == 0 })
     }
 
     /// Counts the calling thread in and returns its arena: the one with the fewest live threads, the lowest such.
@@ -98,7 +111,7 @@ impl State {
             }
         }
         threads[best] += 1;
-        drop(threads);
+        // Tied under the lock, which the fork hooks hold: what they lock and unlock is the same set.
         self.arena(best)
     }
 

@@ -68,7 +68,6 @@ impl Usage {
         usage.huge = huge.live.load(Ordering::Relaxed);
         usage.huge_blocks = huge.blocks.load(Ordering::Relaxed);
         usage.huge_cached = huge.cached();
-        usage.metadata += huge.metadata();
         usage
     }
 

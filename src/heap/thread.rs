@@ -8,13 +8,13 @@
 
 use super::arena::Arena;
 use super::central;
-use super::magazine::{DUMMY, Dummy, Magazine, MagazineList, Slot, TABLE};
+use super::magazine::{DUMMY, Dummy, Magazine, MagazineList, MagazineStack, Slot, TABLE};
 use super::state::State;
 use super::stock;
 use crate::config::bins::{self, BINS};
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
 
 /// Capacity of a bin's magazines at its first use; doubled with every miss that reaches the bitmaps.
 const FIRST_CAPACITY: u8 = 8;
@@ -22,11 +22,13 @@ const FIRST_CAPACITY: u8 = 8;
 /// What a thread keeps for one bin besides the current magazine's top. Written by its own thread only; the atomics are
 /// also read by whoever sums up statistics.
 pub struct BinCache {
+    /// The current magazine, null for the dummy: what the table's top must lie in, see [`ThreadHeap::repair`].
+    pub current: Cell<*mut Magazine>,
     /// The other magazine: null, full or empty. A program that hovers at a magazine's boundary swaps the two.
     pub previous: Cell<*mut Magazine>,
     /// Full magazines beyond those two.
-    pub chain: UnsafeCell<MagazineList>,
-    /// Full magazines: in the chain, plus one if `previous` is full.
+    pub chain: UnsafeCell<MagazineStack>,
+    /// Full magazines: those in the chain, and `previous` if it is full.
     pub full: AtomicU32,
     /// Room of the current magazine and, if it is full, of `previous`.
     pub capacity: AtomicU8,
@@ -49,8 +51,6 @@ pub struct ThreadHeap {
     pub chain_bytes: Cell<usize>,
     /// Most bytes that were out of the arena since its caches were last emptied.
     pub peak: Cell<usize>,
-    /// Set while a slow path is at work, so that one that a signal handler starts meanwhile keeps off.
-    pub busy: AtomicBool,
     /// Links of the stock's lists.
     pub next: *mut ThreadHeap,
     /// Links of the stock's lists.
@@ -86,8 +86,9 @@ pub static DEAD: NoHeap = NoHeap::new(&DUMMY);
 impl BinCache {
     const fn new() -> Self {
         Self {
+            current: Cell::new(null_mut()),
             previous: Cell::new(null_mut()),
-            chain: UnsafeCell::new(MagazineList::new()),
+            chain: UnsafeCell::new(MagazineStack::new()),
             full: AtomicU32::new(0),
             capacity: AtomicU8::new(FIRST_CAPACITY),
             previous_full: Cell::new(false),
@@ -102,9 +103,10 @@ impl BinCache {
 }
 
 impl ThreadHeap {
-    /// The heap in `slot`'s value, or None for a thread without one.
+    /// The calling thread's heap in `state`, or None if it has none.
     #[inline]
-    pub fn real(slot: *mut Self) -> Option<&'static Self> {
+    pub fn of(state: &State) -> Option<&'static Self> {
+        let slot = (state.slot)();
         if slot == EMPTY.as_heap() || slot == DEAD.as_heap() {
             return None;
         }
@@ -113,7 +115,8 @@ impl ThreadHeap {
         Some(unsafe { &*slot })
     }
 
-    /// Gives the calling thread a heap. None if no memory is to be had, or once its exit hook ran.
+    /// Gives the calling thread a heap, whose exit hook is still to be arranged. None if no memory is to be had, or once
+    /// the exit hook ran.
     #[cold]
     pub fn attach(state: &'static State) -> Option<&'static Self> {
         if (state.slot)() == DEAD.as_heap() || !state.initialise() {
@@ -134,7 +137,6 @@ impl ThreadHeap {
                 spare: UnsafeCell::new(MagazineList::new()),
                 chain_bytes: Cell::new(0),
                 peak: Cell::new(0),
-                busy: AtomicBool::new(false),
                 next: null_mut(),
                 prev: null_mut(),
             });
@@ -142,11 +144,6 @@ impl ThreadHeap {
             &*raw
         };
         (state.set_slot)(raw);
-        // From here on the thread can allocate, which registering the exit hook may do.
-        if !state.call_at_exit(raw) {
-            heap.detach();
-            return None;
-        }
         Some(heap)
     }
 
@@ -168,7 +165,35 @@ impl ThreadHeap {
         self.table(bin).load(Ordering::Relaxed)
     }
 
-    /// Makes `top` the current one of `bin`.
+    /// Makes `top` the current one of `bin`, and its magazine the current magazine.
+    ///
+    /// A magazine that was current until now must stay this bin's own (as the previous one) until the next change: a
+    /// hot path that a signal handler interrupted may still write to it.
+    #[inline]
+    pub fn change_magazine(&self, bin: usize, top: *mut Slot) {
+        self.bin(bin).current.set(Magazine::of(top));
+        self.set_top(bin, top);
+    }
+
+    /// Puts a bin in order again where a signal handler changed its magazine in the middle of a hot path, which then
+    /// wrote a top in the old one: the old one, by now the previous, is current again, and what the handler left in
+    /// the other is given up (it may overlap with what is in this one).
+    #[inline]
+    pub fn repair(&self, bin: usize) {
+        let cache = self.bin(bin);
+        if !self.has_magazine(bin) || Magazine::of(self.top(bin)) == cache.current.get() {
+            return;
+        }
+        cache.current.set(Magazine::of(self.top(bin)));
+        if cache.previous.get() == cache.current.get() {
+            cache.previous.set(null_mut());
+            if cache.previous_full.replace(false) {
+                cache.count_full(-1);
+            }
+        }
+    }
+
+    /// Makes `top`, a slot of the current magazine, the top of `bin`.
     #[inline]
     pub fn set_top(&self, bin: usize, top: *mut Slot) {
         // Relaxed: as in `top`.
@@ -255,6 +280,7 @@ impl ThreadHeap {
 
     fn flush_bin(&self, bin: usize) {
         let cache = self.bin(bin);
+        self.repair(bin);
         self.flush_chain(bin);
         let previous = cache.previous.replace(null_mut());
         if !previous.is_null() {
@@ -271,6 +297,7 @@ impl ThreadHeap {
             let top = self.top(bin);
             let count = Magazine::count(top, self.capacity(bin));
             self.set_top(bin, DUMMY.top());
+            cache.current.set(null_mut());
             // SAFETY: the magazine is out of the table and holds `count` blocks below its top.
             unsafe {
                 central::give_back(bin, Magazine::blocks(top, count));

@@ -34,6 +34,12 @@ impl Lock {
         }
     }
 
+    /// Takes the lock if nobody has it.
+    pub fn try_lock(&self) -> bool {
+        // Acquire as in `lock`.
+        self.0.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
     #[cold]
     fn lock_contended(&self) {
         for _ in 0..SPINS {
@@ -86,6 +92,15 @@ fn futex(word: &AtomicU32, operation: libc::c_int, value: u32) {
     });
 }
 
+/// What to do about a lock that is held.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// Wait for it.
+    Wait,
+    /// Do without: the holder may be the very code that a signal handler interrupted.
+    Try,
+}
+
 /// A value and the lock that guards it.
 pub struct Locked<T> {
     lock: Lock,
@@ -106,6 +121,15 @@ impl<T> Locked<T> {
     pub fn lock(&self) -> Guard<'_, T> {
         self.lock.lock();
         Guard { of: self }
+    }
+
+    /// Takes the lock as `patience` says; None if it is held and that may not be waited for.
+    #[inline]
+    pub fn lock_with(&self, patience: Patience) -> Option<Guard<'_, T>> {
+        match patience {
+            Patience::Wait => Some(self.lock()),
+            Patience::Try => self.lock.try_lock().then_some(Guard { of: self }),
+        }
     }
 
     /// The lock itself, for the fork hooks, which hold every lock at once.

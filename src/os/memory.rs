@@ -36,7 +36,7 @@ fn map_as(address: *mut u8, len: usize, protection: i32, flags: i32) -> *mut u8 
 pub fn map_aligned(len: usize, align: usize) -> *mut u8 {
     // The kernel hands out neighbouring ranges, so what follows an aligned range is often aligned.
     let lucky = map(len);
-    if lucky.is_null() || lucky.addr() % align == 0 {
+    if lucky.is_null() || lucky.addr().is_multiple_of(align) {
         return lucky;
     }
     unmap(lucky, len);
@@ -57,7 +57,7 @@ pub fn map_aligned(len: usize, align: usize) -> *mut u8 {
 #[must_use]
 pub fn reserve_aligned(len: usize, align: usize) -> *mut u8 {
     let Some(room) = len.checked_add(align - crate::config::bins::OS_PAGE) else { return null_mut() };
-    let start = map_as(null_mut(), room, libc::PROT_NONE, libc::MAP_NORESERVE);
+    let start = map_as(null_mut(), room, libc::PROT_NONE, 0);
     if start.is_null() {
         return start;
     }

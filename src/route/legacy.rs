@@ -7,6 +7,7 @@
 use crate::heap::magazine::{Magazine, Slot, beyond};
 use crate::heap::thread::ThreadHeap;
 use crate::heap::{central, depot};
+use crate::os::lock::Patience;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering;
 
@@ -34,62 +35,52 @@ pub unsafe fn allocate(heap: &ThreadHeap, bin: usize) -> *mut u8 {
         if !heap.has_magazine(bin) {
             let magazine = heap.spare();
             if magazine.is_null() {
-                return one(heap, bin);
+                return central::take_one(heap.arena, bin, Patience::Wait).unwrap_or(null_mut());
             }
-            heap.set_top(bin, Magazine::empty(magazine, heap.capacity(bin)));
-        } else if cache.previous_full.get() {
-            cache.previous_full.set(false);
+            heap.change_magazine(bin, Magazine::empty(magazine, heap.capacity(bin)));
+        } else if cache.previous_full.replace(false) {
             cache.count_full(-1);
-            let full = cache.previous.replace(Magazine::of(heap.top(bin)));
+            let full = cache.previous.replace(cache.current.get());
             return pop(heap, bin, Magazine::full_top(full));
         } else if let Some(full) = take_chained(heap, bin) {
             return replace_current(heap, bin, full);
-        }
-        let mut empty = null_mut();
-        if cache.previous.get().is_null() || !depot::Depot::is_empty(&heap.arena.bin(bin).depot) {
-            empty = Magazine::of(heap.top(bin));
-        }
-        if heap.capacity(bin) == ThreadHeap::most(bin)
-            && let Some(full) = depot::take_full(heap.arena, bin, &mut empty)
-        {
-            if empty.is_null() {
-                // The current magazine stayed behind in exchange.
-                return pop(heap, bin, Magazine::full_top(full));
+        } else if heap.capacity(bin) == ThreadHeap::most(bin) {
+            let mut empty = cache.previous.get();
+            if let Some(full) = depot::take_full(heap.arena, bin, &mut empty) {
+                // Null if it stayed behind in exchange.
+                cache.previous.set(empty);
+                return replace_current(heap, bin, full);
             }
-            return replace_current(heap, bin, full);
         }
         fill(heap, bin)
     }
 }
 
-/// Makes `top` current and takes its first block.
+/// Makes `top`'s magazine current and takes its first block.
 ///
 /// # Safety
 /// `top` is the top of a magazine of this heap that holds a block.
 unsafe fn pop(heap: &ThreadHeap, bin: usize, top: *mut Slot) -> *mut u8 {
     // SAFETY: by the caller's promise; the slot below exists, at the latest the null one.
     unsafe {
-        heap.set_top(bin, top.sub(1));
+        heap.change_magazine(bin, top.sub(1));
         *top
     }
 }
 
-/// Makes a full magazine current and keeps the empty one before it.
+/// Makes a full magazine current and the empty one before it the previous, whose own predecessor becomes a spare.
 ///
 /// # Safety
-/// The caller owns `full`, and the heap's current magazine is empty.
+/// The caller owns `full`; the heap's current magazine is empty, and its previous one empty or null.
 unsafe fn replace_current(heap: &ThreadHeap, bin: usize, full: *mut Magazine) -> *mut u8 {
-    let empty = Magazine::of(heap.top(bin));
     let cache = heap.bin(bin);
-    // SAFETY: both magazines are the heap's own from here on.
+    let before = cache.previous.replace(cache.current.get());
+    // SAFETY: `full` is the heap's own from here on, and nothing refers to `before` any more.
     unsafe {
-        let block = pop(heap, bin, Magazine::full_top(full));
-        if cache.previous.get().is_null() {
-            cache.previous.set(empty);
-        } else {
-            heap.keep_spare(empty);
+        if !before.is_null() {
+            heap.keep_spare(before);
         }
-        block
+        pop(heap, bin, Magazine::full_top(full))
     }
 }
 
@@ -113,11 +104,12 @@ unsafe fn fill(heap: &ThreadHeap, bin: usize) -> *mut u8 {
     let wanted = heap.capacity(bin);
     let capacity = heap.grow(bin);
     let mut next = Magazine::lowest(capacity) + wanted;
-    let count = central::take(heap.arena, bin, wanted, |block| {
+    let count = central::take(heap.arena, bin, wanted, Patience::Wait, |block| {
         next -= 1;
         // SAFETY: at most `wanted` blocks come, so the index stays above the null slot.
         unsafe { *Magazine::slot(magazine, next) = block };
-    });
+    })
+    .unwrap_or(0);
     // SAFETY: the magazine is the heap's own; `count` blocks lie in the slots from `next` on.
     unsafe {
         let top = Magazine::settle(magazine, next, count, capacity);
@@ -128,13 +120,6 @@ unsafe fn fill(heap: &ThreadHeap, bin: usize) -> *mut u8 {
         note_peak(heap);
         pop(heap, bin, top)
     }
-}
-
-/// One block for a heap that cannot get a magazine.
-fn one(heap: &ThreadHeap, bin: usize) -> *mut u8 {
-    let mut block = null_mut();
-    central::take(heap.arena, bin, 1, |taken| block = taken);
-    block
 }
 
 /// Takes `block` of `bin` back for a thread whose current magazine is full.
@@ -194,7 +179,7 @@ unsafe fn push(heap: &ThreadHeap, bin: usize, top: *mut Slot, block: *mut u8) {
     unsafe {
         debug_assert!(!beyond(top.add(1)));
         *top.add(1) = block;
-        heap.set_top(bin, top.add(1));
+        heap.change_magazine(bin, top.add(1));
     }
 }
 
@@ -211,18 +196,19 @@ unsafe fn put_away(heap: &ThreadHeap, bin: usize, full: *mut Magazine) -> *mut M
     let limit = CHAIN_PER_THREAD.min(CHAIN_FLOOR + out / CHAIN_SHARE);
     // SAFETY: the magazine is full and the caller's; the chain is touched by this thread only.
     unsafe {
-        let oldest = *Magazine::full_top(full);
-        let home = central::home(bin, oldest).ok().map(|arena| &*arena);
-        let own = home.is_none_or(|home| core::ptr::eq(home, heap.arena));
-        let chain = &mut *cache.chain.get();
-        if own && heap.chain_bytes.get() + weight <= limit && (chain.len as usize + 1) * weight <= CHAIN_PER_BIN {
-            chain.push(full);
-            // It was counted as the previous one; the new previous one takes that count.
+        // One block speaks for all: they mostly come from one arena, and a wrong guess costs locality only.
+        let block = *Magazine::full_top(full);
+        let home = central::home(bin, block).map_or(heap.arena, |arena| &*arena);
+        let own = core::ptr::eq(home, heap.arena);
+        // The count includes the new previous magazine, in the place of this one.
+        let chained = cache.full.load(Ordering::Relaxed) as usize;
+        if own && heap.chain_bytes.get() + weight <= limit && chained * weight <= CHAIN_PER_BIN {
+            (*cache.chain.get()).push(full);
             cache.count_full(1);
             heap.chain_bytes.set(heap.chain_bytes.get() + weight);
             return heap.spare();
         }
-        if let Ok(empty) = depot::give_full(home.unwrap_or(heap.arena), bin, full) {
+        if let Ok(empty) = depot::give_full(home, bin, full) {
             return if empty.is_null() { heap.spare() } else { empty };
         }
         if heap.chain_bytes.get() > limit {
