@@ -2,7 +2,7 @@
 //!
 //! The exported functions are one line each; those whose arguments can be wrong are written out here, generic over the
 //! front end. `operator new` is not exported: libstdc++'s calls `malloc`, throws as it should, and follows an
-//! executable that has a `malloc` of its own.
+//! executable that has a `malloc` of its own; so does `operator delete`, which calls the process's `free`.
 
 use crate::config::bins::OS_PAGE;
 use crate::front::{Front, Instance, inspect};
@@ -224,7 +224,7 @@ macro_rules! export_malloc {
         #[allow(clippy::missing_safety_doc, reason = "C's own contracts hold")]
         const _: () = {
             use ::core::ffi::{c_int, c_void};
-            use $crate::__private::{CAbi, FILE, Mallinfo, Mallinfo2};
+            use $crate::__private::{CAbi, FILE, Mallinfo, Mallinfo2, public_free};
 
             $crate::__export! {
                 fn malloc(size: usize) -> *mut c_void { <$front>::allocate(size).cast() }
@@ -256,26 +256,26 @@ macro_rules! export_malloc {
                     <$front as CAbi>::malloc_info(options, stream)
                 }
                 fn malloc_stats() { <$front as CAbi>::malloc_stats() }
-                // operator delete and delete[]: plain, sized, aligned, sized and aligned, nothrow, aligned nothrow.
-                fn _ZdlPv(block: *mut c_void) { <$front>::delete(block.cast()) }
-                fn _ZdaPv(block: *mut c_void) { <$front>::delete(block.cast()) }
-                fn _ZdlPvm(block: *mut c_void, _size: usize) { <$front>::delete(block.cast()) }
-                fn _ZdaPvm(block: *mut c_void, _size: usize) { <$front>::delete(block.cast()) }
-                fn _ZdlPvSt11align_val_t(block: *mut c_void, _align: usize) { <$front>::delete(block.cast()) }
-                fn _ZdaPvSt11align_val_t(block: *mut c_void, _align: usize) { <$front>::delete(block.cast()) }
+                // operator delete and delete[], which call the `free` that belongs to operator new's `malloc`: plain, sized, aligned, sized and aligned, nothrow, aligned nothrow.
+                fn _ZdlPv(block: *mut c_void) { public_free(block) }
+                fn _ZdaPv(block: *mut c_void) { public_free(block) }
+                fn _ZdlPvm(block: *mut c_void, _size: usize) { public_free(block) }
+                fn _ZdaPvm(block: *mut c_void, _size: usize) { public_free(block) }
+                fn _ZdlPvSt11align_val_t(block: *mut c_void, _align: usize) { public_free(block) }
+                fn _ZdaPvSt11align_val_t(block: *mut c_void, _align: usize) { public_free(block) }
                 fn _ZdlPvmSt11align_val_t(block: *mut c_void, _size: usize, _align: usize) {
-                    <$front>::delete(block.cast())
+                    public_free(block)
                 }
                 fn _ZdaPvmSt11align_val_t(block: *mut c_void, _size: usize, _align: usize) {
-                    <$front>::delete(block.cast())
+                    public_free(block)
                 }
-                fn _ZdlPvRKSt9nothrow_t(block: *mut c_void, _tag: *const c_void) { <$front>::delete(block.cast()) }
-                fn _ZdaPvRKSt9nothrow_t(block: *mut c_void, _tag: *const c_void) { <$front>::delete(block.cast()) }
+                fn _ZdlPvRKSt9nothrow_t(block: *mut c_void, _tag: *const c_void) { public_free(block) }
+                fn _ZdaPvRKSt9nothrow_t(block: *mut c_void, _tag: *const c_void) { public_free(block) }
                 fn _ZdlPvSt11align_val_tRKSt9nothrow_t(block: *mut c_void, _align: usize, _tag: *const c_void) {
-                    <$front>::delete(block.cast())
+                    public_free(block)
                 }
                 fn _ZdaPvSt11align_val_tRKSt9nothrow_t(block: *mut c_void, _align: usize, _tag: *const c_void) {
-                    <$front>::delete(block.cast())
+                    public_free(block)
                 }
             }
         };

@@ -61,5 +61,6 @@ pub mod __private {
     pub use crate::heap::state::{Shared, State};
     pub use crate::heap::stats::Usage;
     pub use crate::heap::thread::{EMPTY, ThreadHeap};
+    pub use crate::os::foreign::public_free;
     pub use libc::{FILE, mallinfo as Mallinfo, mallinfo2 as Mallinfo2};
 }

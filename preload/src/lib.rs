@@ -7,6 +7,11 @@
 #[cfg(hakmem_preset)]
 hakmem::export_malloc!(hakmem::Selected);
 
+/// The prebuilt core library refers to it; with panics that abort nobody calls it, and optimisation drops it.
+#[cfg(debug_assertions)]
+#[unsafe(no_mangle)]
+extern "C" fn rust_eh_personality() {}
+
 #[cfg(not(test))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {

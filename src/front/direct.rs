@@ -14,7 +14,7 @@
 //! Size 0, sizes that wrap, NULL, foreign pointers, spans, huge blocks, threads without a heap, empty and full magazines:
 //! all are that one test.
 
-use super::service::{self, Caller};
+use super::service;
 use crate::config::bins::{self, ALIGN, BIN_MAX, SMALL_MAX};
 use crate::config::{Knob, Words};
 use crate::heap::magazine::beyond;
@@ -121,20 +121,6 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
         }
     }
 
-    /// [`deallocate`](Self::deallocate) for C++'s `operator delete`, whose blocks come from whatever `malloc` the program
-    /// uses: one that is not ours goes to the `free` beside it.
-    ///
-    /// # Safety
-    /// As for [`deallocate`](Self::deallocate).
-    #[inline(always)]
-    pub unsafe fn delete(block: *mut u8) {
-        // SAFETY: as in `deallocate`.
-        if unsafe { !Self::push(page_map::get(block.addr()), block) } {
-            // SAFETY: by the caller's promise.
-            unsafe { Self::delete_other(block) }
-        }
-    }
-
     /// Frees a block whose bin its layout names, without looking the pointer up.
     ///
     /// # Safety
@@ -173,14 +159,7 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
     #[inline(never)]
     unsafe fn deallocate_other(block: *mut u8) {
         // SAFETY: by the caller's promise.
-        unsafe { service::free(I::state(), block, Caller::Free) }
-    }
-
-    #[cold]
-    #[inline(never)]
-    unsafe fn delete_other(block: *mut u8) {
-        // SAFETY: by the caller's promise.
-        unsafe { service::free(I::state(), block, Caller::Delete) }
+        unsafe { service::free(I::state(), block) }
     }
 
     /// A zeroed block of at least `size` bytes; memory fresh from the OS is not cleared again.

@@ -3,7 +3,7 @@
 use crate::config::bins::PAGE;
 use crate::heap::state::State;
 use crate::heap::thread::ThreadHeap;
-use crate::heap::{depot, pages};
+use crate::heap::{depot, pages, scavenge};
 
 /// Gives back what can be: the calling thread's caches, the depots, every free page and idle segment, every freed huge
 /// block. True if memory went back to the OS. May change errno.
@@ -20,6 +20,7 @@ pub fn trim(state: &'static State) -> bool {
     // Blocks go home to any arena, so every depot is emptied before the first arena is purged.
     state.arenas().for_each(depot::drain);
     for arena in state.arenas() {
+        bytes += scavenge::pass(arena);
         bytes += pages::purge(arena, 0, true);
     }
     (state.set_busy)(false);

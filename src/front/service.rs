@@ -7,7 +7,6 @@
 
 use crate::config::bins::{self, ALIGN, BINS, OS_PAGE, PAGE};
 use crate::heap::arena::Arena;
-use crate::heap::magazine::beyond;
 use crate::heap::segment::{Misuse, Segment};
 use crate::heap::state::{FIRST, RESERVE, State};
 use crate::heap::thread::ThreadHeap;
@@ -16,15 +15,6 @@ use crate::os::lock::Patience;
 use crate::os::{errno, foreign, report};
 use crate::route::legacy;
 use core::ptr::null_mut;
-
-/// Who gave a pointer to be freed: decides where one that is not ours goes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Caller {
-    /// C's `free`: foreign blocks are libc's.
-    Free,
-    /// C++'s `operator delete`: foreign blocks belong to whoever defines the program's `free`.
-    Delete,
-}
 
 /// How a slow path may work.
 #[derive(Clone, Copy)]
@@ -49,7 +39,7 @@ fn with_means<R>(state: &'static State, work: impl FnOnce(Means) -> R) -> R {
     }
     state.shared.deferred.drain(|block| {
         // SAFETY: a live block that a signal handler gave up.
-        unsafe { free_as(state, block, Caller::Free, heap.map_or(Means::Arena, Means::Heap)) }
+        unsafe { free_as(state, block, heap.map_or(Means::Arena, Means::Heap)) }
     });
     let result = work(heap.map_or(Means::Arena, Means::Heap));
     (state.set_busy)(false);
@@ -74,16 +64,8 @@ fn first_use(state: &'static State) -> Option<&'static ThreadHeap> {
 /// A block of `bin`; null if no memory is to be had.
 fn from_bin(state: &'static State, bin: usize, means: Means) -> *mut u8 {
     match means {
-        // SAFETY: a top points to a slot of a magazine; this is the heap's thread, with the busy mark set.
-        Means::Heap(heap) => unsafe {
-            heap.repair(bin);
-            let top = heap.top(bin);
-            if (*top).is_null() {
-                return legacy::allocate(heap, bin);
-            }
-            heap.set_top(bin, top.sub(1));
-            *top
-        },
+        // SAFETY: this is the heap's thread, with the busy mark set.
+        Means::Heap(heap) => unsafe { legacy::allocate(heap, bin) },
         Means::Arena => central::take_one(state.arena(FIRST), bin, Patience::Wait).unwrap_or(null_mut()),
         Means::Guest => as_guest(state, |arena| central::take_one(arena, bin, Patience::Try)),
     }
@@ -92,7 +74,7 @@ fn from_bin(state: &'static State, bin: usize, means: Means) -> *mut u8 {
 /// A span; null if no memory is to be had.
 fn from_pages(state: &'static State, size: usize, zero: bool, means: Means) -> *mut u8 {
     match means {
-        Means::Heap(heap) => span::allocate(heap.arena, size, zero, Patience::Wait).unwrap_or(null_mut()),
+        Means::Heap(heap) => span::allocate(heap.arena.get(), size, zero, Patience::Wait).unwrap_or(null_mut()),
         Means::Arena => span::allocate(state.arena(FIRST), size, zero, Patience::Wait).unwrap_or(null_mut()),
         Means::Guest => as_guest(state, |arena| span::allocate(arena, size, zero, Patience::Try)),
     }
@@ -223,30 +205,30 @@ fn mapped(block: *mut u8) -> bool {
 ///
 /// # Safety
 /// As there.
-pub unsafe fn free(state: &'static State, block: *mut u8, caller: Caller) {
+pub unsafe fn free(state: &'static State, block: *mut u8) {
     if block.is_null() {
         return;
     }
     // SAFETY: by the caller's promise.
-    errno::kept(|| with_means(state, |means| unsafe { free_as(state, block, caller, means) }));
+    errno::kept(|| with_means(state, |means| unsafe { free_as(state, block, means) }));
 }
 
 /// [`free`] with given means, for a block that is not null. May change errno.
 ///
 /// # Safety
 /// As for [`free`].
-unsafe fn free_as(state: &'static State, block: *mut u8, caller: Caller, means: Means) {
+unsafe fn free_as(state: &'static State, block: *mut u8, means: Means) {
     // SAFETY: by the caller's promise, and the kinds are what the map says.
     let result = unsafe {
         match (kind(block), means) {
             (Kind::Wrong(misuse), _) => Err(misuse),
-            (Kind::Foreign, _) => free_foreign(block, caller),
+            (Kind::Foreign, _) => free_foreign(block),
             (_, Means::Guest) => {
                 state.shared.deferred.push(block);
                 Ok(())
             }
             (Kind::Bin(bin), Means::Heap(heap)) => {
-                free_in_bin(heap, bin, block);
+                legacy::free(heap, bin, block);
                 Ok(())
             }
             (Kind::Bin(bin), Means::Arena) => {
@@ -263,32 +245,11 @@ unsafe fn free_as(state: &'static State, block: *mut u8, caller: Caller, means: 
 }
 
 /// # Safety
-/// `block` is a live block of `bin`, given up; called by the heap's thread with the busy mark set.
-unsafe fn free_in_bin(heap: &ThreadHeap, bin: usize, block: *mut u8) {
-    heap.repair(bin);
-    // SAFETY: by the caller's promise; a slot that is not beyond the magazine may be written.
-    unsafe {
-        let above = heap.top(bin).add(1);
-        if beyond(above) {
-            return legacy::free(heap, bin, block);
-        }
-        *above = block;
-        heap.set_top(bin, above);
-    }
-}
-
-/// # Safety
 /// `block` is not ours and its surroundings are mapped.
-unsafe fn free_foreign(block: *mut u8, caller: Caller) -> Result<(), Misuse> {
-    let libc = foreign::libc_free();
-    let to = match caller {
-        Caller::Free => libc,
-        // The program's own `free` knows its blocks; if it passes this one on to ours, that comes as Caller::Free.
-        Caller::Delete => foreign::public_free().or(libc),
-    };
-    let Some(to) = to else { return Err(Misuse::NotABlock) };
-    // SAFETY: a block that is not ours is one of the allocator it came from, by the caller's promise.
-    unsafe { to(block.cast()) };
+unsafe fn free_foreign(block: *mut u8) -> Result<(), Misuse> {
+    let Some(free) = foreign::libc_free() else { return Err(Misuse::NotABlock) };
+    // SAFETY: a block that is not ours is libc's, by the caller's promise.
+    unsafe { free(block.cast()) };
     Ok(())
 }
 
@@ -331,7 +292,7 @@ pub unsafe fn reallocate(state: &'static State, block: *mut u8, size: usize) -> 
         unsafe {
             let old = usable_size(block);
             new.copy_from_nonoverlapping(block, old.min(size));
-            free(state, block, Caller::Free);
+            free(state, block);
         }
     }
     new

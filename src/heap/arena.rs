@@ -1,15 +1,17 @@
 //! Arenas: independent sets of central bins, depots, pages and metadata.
 //!
 //! A thread belongs to one arena, a page too. Threads in different arenas share no lock and no page, so neighbouring
-//! blocks do not end up with different threads. A new thread gets the arena with the fewest live threads, the lowest
-//! such: programs that start and end threads stay within few arenas.
+//! blocks do not end up with different threads. A thread that allocates more than a little gets the arena with the
+//! fewest live threads, the lowest such: programs that start and end threads stay within few arenas. All others are
+//! guests of the first arena.
 
 use super::central::Central;
 use super::depot::Depot;
 use super::pages::Pages;
+use super::scavenge::Scavenger;
 use super::state::State;
 use super::stock::Stock;
-use crate::config::bins::BINS;
+use crate::config::bins::{BINS, PAGE};
 use crate::os::lock::Locked;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
@@ -37,6 +39,12 @@ pub struct Arena {
     pub pages: Locked<Pages>,
     /// Bytes of all blocks that are out of its bitmaps: with the program, or cached in magazines.
     pub out: AtomicUsize,
+    /// Pages that serve bins.
+    pub bin_pages: AtomicUsize,
+    /// Bytes of the purged OS pages in them.
+    pub scavenged: AtomicUsize,
+    /// When and how its pages are scavenged.
+    pub scavenger: Scavenger,
     /// Pages of its live spans.
     pub span_pages: AtomicUsize,
     /// Bytes of the blocks in its depots' full magazines.
@@ -53,6 +61,9 @@ impl Arena {
             bins: [const { Bin { depot: Depot::new(), central: Locked::new(Central::new()) } }; BINS],
             pages: Locked::new(Pages::new()),
             out: AtomicUsize::new(0),
+            bin_pages: AtomicUsize::new(0),
+            scavenged: AtomicUsize::new(0),
+            scavenger: Scavenger::new(),
             span_pages: AtomicUsize::new(0),
             depot_bytes: AtomicUsize::new(0),
         }
@@ -74,6 +85,12 @@ impl Arena {
         // SAFETY: an arena is tied to its state, a static, before a thread or a page can refer to it. Acquire: pairs
         // with `belong_to`.
         unsafe { &*self.state.load(Ordering::Acquire) }
+    }
+
+    /// Bytes in blocks that are with the program or cached, spans included.
+    pub fn live(&self) -> usize {
+        // Relaxed: counts, compared with limits.
+        self.out.load(Ordering::Relaxed) + self.span_pages.load(Ordering::Relaxed) * PAGE
     }
 
     /// Whether freed pages stay with the process until somebody asks (the knob `FreeKeep`).

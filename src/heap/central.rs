@@ -4,38 +4,84 @@
 
 use super::arena::Arena;
 use super::magazine::Slot;
-use super::segment::{Misuse, Page, Segment};
-use super::{page_map, pages};
+use super::segment::{Misuse, Page, Segment, WORDS};
+use super::{page_map, pages, scavenge};
 use crate::config::bins::{self, MAGAZINE_SLOTS};
 use crate::os::lock::Patience;
 use crate::os::report;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering;
 
-/// The pages of one bin with at least one free block; full pages are in no list.
+/// The pages of one bin with at least one free block; full pages are in no list. Blocks come from the head; pages that
+/// were scavenged stand at the tail.
 pub struct Central {
-    partial: *mut Page,
+    head: *mut Page,
+    tail: *mut Page,
+}
+
+/// The free blocks of a page, taken out of it: its bitmap, and how many they are.
+pub struct Saved {
+    bits: [u64; WORDS],
+    count: u16,
+}
+
+impl Saved {
+    /// None.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { bits: [0; WORDS], count: 0 }
+    }
+}
+
+impl Default for Saved {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What a scavenging pass finds next in a central bin.
+pub enum Found {
+    /// No page that this pass has not seen.
+    Nothing,
+    /// Pages without anything to give back, and there may be more.
+    More,
+    /// A page, its free blocks taken out, and the OS pages of it that no block uses.
+    Page(*mut Page, u16),
 }
 
 impl Central {
     /// A central bin without pages.
     #[must_use]
     pub const fn new() -> Self {
-        Self { partial: null_mut() }
+        Self { head: null_mut(), tail: null_mut() }
     }
 
+    /// Adds a page at the head.
+    ///
     /// # Safety
     /// `page` serves this bin, has a free block and is not in the list.
     unsafe fn link(&mut self, page: *mut Page) {
         // SAFETY: the lock of this central bin is held, which guards the links of its pages.
         unsafe {
             (*page).prev = null_mut();
-            (*page).next = self.partial;
-            if !self.partial.is_null() {
-                (*self.partial).prev = page;
-            }
+            (*page).next = self.head;
+            if self.head.is_null() { self.tail = page } else { (*self.head).prev = page }
         }
-        self.partial = page;
+        self.head = page;
+    }
+
+    /// Adds a page at the tail.
+    ///
+    /// # Safety
+    /// As for `link`.
+    unsafe fn link_last(&mut self, page: *mut Page) {
+        // SAFETY: as in `link`.
+        unsafe {
+            (*page).next = null_mut();
+            (*page).prev = self.tail;
+            if self.tail.is_null() { self.head = page } else { (*self.tail).next = page }
+        }
+        self.tail = page;
     }
 
     /// # Safety
@@ -45,14 +91,39 @@ impl Central {
         unsafe {
             let (prev, next) = ((*page).prev, (*page).next);
             if prev.is_null() {
-                self.partial = next
+                self.head = next
             } else {
                 (*prev).next = next
             }
-            if !next.is_null() {
-                (*next).prev = prev;
+            if next.is_null() { self.tail = prev } else { (*next).prev = prev }
+        }
+    }
+
+    /// The next page for the scavenging pass `pass`, its free blocks saved in `saved`. Looks at a few pages a call, so
+    /// that the lock is not held for long.
+    pub fn next_to_scavenge(&mut self, pass: u16, saved: &mut Saved) -> Found {
+        const LOOKS: usize = 16;
+        for _ in 0..LOOKS {
+            let page = self.head;
+            // SAFETY: pages in the list serve this bin, whose lock is held.
+            unsafe {
+                if page.is_null() || (*page).pass == pass {
+                    return Found::Nothing;
+                }
+                (*page).pass = pass;
+                self.unlink(page);
+                let mask = (*page).free_os_pages();
+                if mask & !(*page).purged == 0 {
+                    self.link_last(page);
+                    continue;
+                }
+                saved.count = (*page).free;
+                core::ptr::swap(&raw mut saved.bits, (*page).bits);
+                (*page).free = 0;
+                return Found::Page(page, mask);
             }
         }
+        Found::More
     }
 }
 
@@ -74,7 +145,7 @@ pub fn take(
     let mut taken = 0;
     let mut central = arena.bin(bin).central.lock_with(patience)?;
     while taken < most {
-        if central.partial.is_null() {
+        if central.head.is_null() {
             if taken > 0 {
                 break;
             }
@@ -83,15 +154,17 @@ pub fn take(
             let Some(run) = pages::take(arena, 1, patience)? else { return Some(0) };
             // SAFETY: the page is ours alone until it is linked.
             unsafe {
-                (*run.page).format(bin);
+                (*run.page).format(bin, run.clean);
                 page_map::set((*run.page).start.addr(), 1, bin as u8);
             }
             // Worth waiting for in any case: it was free before, so interrupted code does not hold it.
             central = arena.bin(bin).central.lock();
             // SAFETY: it is fresh and serves this bin.
             unsafe { central.link(run.page) };
+            // Relaxed, here and below: counts, compared with limits.
+            arena.bin_pages.fetch_add(1, Ordering::Relaxed);
         }
-        let page = central.partial;
+        let page = central.head;
         // SAFETY: pages in the list serve this bin, whose lock is held.
         unsafe {
             taken += (*page).take(most - taken, &mut give);
@@ -188,13 +261,52 @@ pub unsafe fn give_back(bin: usize, blocks: &[Slot]) {
         // Relaxed: a count, compared with limits.
         arena.out.fetch_sub((count - kept) * bins::size_of_bin(bin), Ordering::Relaxed);
         count = kept;
+        while !emptied.is_null() {
+            // SAFETY: all blocks of the page are free and it is in no list, so it is this thread's alone.
+            unsafe {
+                let next = (*emptied).next;
+                retire(emptied);
+                emptied = next;
+            }
+        }
+        scavenge::check(arena);
     }
-    while !emptied.is_null() {
-        // SAFETY: all blocks of the page are free and it is in no list, so it is this thread's alone.
-        unsafe {
-            let next = (*emptied).next;
-            pages::release(emptied, 1);
-            emptied = next;
+}
+
+/// Gives a page without used blocks back to its arena.
+///
+/// # Safety
+/// The page is in no list, and all its blocks are free.
+unsafe fn retire(page: *mut Page) {
+    // SAFETY: the page is the caller's alone. Relaxed: a count, compared with limits.
+    unsafe {
+        (*page).set_purged(0);
+        (*(*page).arena).bin_pages.fetch_sub(1, Ordering::Relaxed);
+        pages::release(page, 1);
+    }
+}
+
+/// Puts the blocks that [`Central::next_to_scavenge`] took out of `page` back, the OS pages in `purged` being clean.
+///
+/// # Safety
+/// `saved` is what was taken out of `page`, which serves `bin` of `arena`.
+pub unsafe fn put_back(arena: &Arena, bin: usize, page: *mut Page, saved: &Saved, purged: u16) {
+    let mut central = arena.bin(bin).central.lock();
+    // SAFETY: the lock of the page's central bin is held. Blocks freed meanwhile have other bits than the saved ones.
+    unsafe {
+        for (word, saved) in (*(*page).bits).iter_mut().zip(&saved.bits) {
+            *word |= saved;
+        }
+        if (*page).free > 0 {
+            central.unlink(page);
+        }
+        (*page).free += saved.count;
+        (*page).set_purged((*page).purged | purged);
+        if (*page).free == (*page).blocks {
+            drop(central);
+            retire(page);
+        } else {
+            central.link_last(page);
         }
     }
 }

@@ -70,28 +70,33 @@ impl Default for Depot {
     }
 }
 
-/// Takes a full magazine of `bin` from `arena`'s depot, leaving `empty` there if it has room (then `empty` becomes
-/// null).
-///
-/// # Safety
-/// The caller owns `*empty`, an empty magazine or null.
-pub unsafe fn take_full(arena: &Arena, bin: usize, empty: &mut *mut Magazine) -> Option<*mut Magazine> {
+/// Takes a full magazine of `bin` from `arena`'s depot.
+pub fn take_full(arena: &Arena, bin: usize) -> Option<*mut Magazine> {
     let depot = &arena.bin(bin).depot;
     if depot.is_empty() {
         return None;
     }
     let mut both = depot.both.lock();
     let full = both.full.pop()?;
+    // Relaxed, here and below: counts, compared with limits.
     depot.full.store(both.full.len, Ordering::Relaxed);
-    if !empty.is_null() && both.empty.len < EMPTIES {
-        // SAFETY: the caller owned it and gives it up.
-        unsafe { both.empty.push(*empty) };
-        *empty = core::ptr::null_mut();
-    }
     drop(both);
-    // Relaxed: a count, compared with limits.
     arena.depot_bytes.fetch_sub(weight(bin), Ordering::Relaxed);
     Some(full)
+}
+
+/// Leaves an empty magazine in the depot of `bin`, in exchange for a full one; false if it has enough of them.
+///
+/// # Safety
+/// The caller owns `empty` and gives it up if that is true.
+pub unsafe fn give_empty(arena: &Arena, bin: usize, empty: *mut Magazine) -> bool {
+    let mut both = arena.bin(bin).depot.both.lock();
+    let room = both.empty.len < EMPTIES;
+    if room {
+        // SAFETY: by the caller's promise.
+        unsafe { both.empty.push(empty) };
+    }
+    room
 }
 
 /// Gives a full magazine of `bin` to `arena`'s depot: Ok with an empty one in exchange, or null if there is none; Err if
@@ -115,19 +120,19 @@ pub unsafe fn give_full(arena: &Arena, bin: usize, full: *mut Magazine) -> Resul
 }
 
 /// Returns every block in `arena`'s depots to its page, and every magazine to the stock.
-pub fn drain(arena: &'static Arena) {
-    for bin in 1..bins::BINS {
-        // SAFETY: `bin` is one.
-        let capacity = usize::from(unsafe { bins::shape(bin) }.capacity);
-        loop {
-            let mut empty = core::ptr::null_mut();
-            // SAFETY: there is no empty magazine to leave.
-            let Some(full) = (unsafe { take_full(arena, bin, &mut empty) }) else { break };
-            // SAFETY: the magazine is this thread's and holds `capacity` blocks up to its last slot.
-            unsafe {
-                central::give_back(bin, Magazine::blocks(Magazine::full_top(full), capacity));
-                stock::give_magazine(arena, full);
-            }
+pub fn drain(arena: &Arena) {
+    (1..bins::BINS).for_each(|bin| drain_bin(arena, bin));
+}
+
+/// [`drain`] for one bin.
+pub fn drain_bin(arena: &Arena, bin: usize) {
+    // SAFETY: callers pass bins.
+    let capacity = usize::from(unsafe { bins::shape(bin) }.capacity);
+    while let Some(full) = take_full(arena, bin) {
+        // SAFETY: what was taken is this thread's, with `capacity` blocks up to its last slot.
+        unsafe {
+            central::give_back(bin, Magazine::blocks(Magazine::full_top(full), capacity));
+            stock::give_magazine(arena, full);
         }
     }
 }

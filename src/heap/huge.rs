@@ -43,8 +43,10 @@ pub struct Huge {
 impl Cache {
     fn remove(&mut self, index: usize) -> Range {
         let range = self.ranges[index % KEPT];
-        self.ranges.copy_within((index + 1).min(KEPT)..self.count.min(KEPT), index.min(self.count));
         self.count -= 1;
+        for place in index..self.count {
+            self.ranges[place % KEPT] = self.ranges[(place + 1) % KEPT];
+        }
         self.bytes -= range.len;
         range
     }

@@ -1,6 +1,5 @@
 //! Hooks into the life of threads and processes: thread exit and fork.
 
-use super::arena::ARENAS;
 use super::state::State;
 use super::thread::ThreadHeap;
 use core::ffi::c_void;
@@ -30,7 +29,7 @@ unsafe extern "C" fn at_thread_exit(heap: *mut c_void) {
     crate::os::errno::kept(|| {
         // SAFETY: the key's value is the ending thread's heap.
         let heap = unsafe { &*heap.cast::<ThreadHeap>() };
-        let state = heap.arena.state();
+        let state = heap.arena.get().state();
         (state.set_busy)(true);
         heap.detach();
         (state.set_busy)(false);
@@ -98,10 +97,9 @@ unsafe extern "C" fn in_parent() {
 unsafe extern "C" fn in_child() {
     for_each_state(|state| {
         for_each_lock(state, |lock| lock.reset());
-        let own = ThreadHeap::of(state).map(|heap| &raw const *heap.arena);
-        let mut threads = state.shared.threads.lock();
-        for index in 0..ARENAS {
-            threads[index] = u32::from(own == Some(&raw const state.shared.arenas[index]));
+        let own = ThreadHeap::of(state).and_then(|heap| heap.seat.get());
+        for (index, count) in state.shared.threads.lock().iter_mut().enumerate() {
+            *count = u32::from(own == Some(index));
         }
     });
 }

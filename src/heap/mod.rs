@@ -26,6 +26,7 @@ pub mod magazine;
 pub mod page_map;
 pub mod pages;
 pub mod purge;
+pub mod scavenge;
 pub mod segment;
 pub mod span;
 pub mod state;

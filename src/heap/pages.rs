@@ -65,11 +65,6 @@ impl Pages {
         Self { head: null_mut(), tail: null_mut(), segments: 0, in_use: 0, dirty: 0, keeper: Keeper::new() }
     }
 
-    /// Dirty bytes that may stay.
-    fn allowance(&self) -> usize {
-        self.keeper.allowance(self.in_use * PAGE)
-    }
-
     /// # Safety
     /// `segment` belongs to this arena and is in no list.
     unsafe fn push_head(&mut self, segment: *mut Segment) {
@@ -277,10 +272,10 @@ pub unsafe fn release(page: *mut Page, count: usize) {
     let mut pages = arena.pages.lock();
     // SAFETY: the caller gives the pages up.
     unsafe { pages.put(segment, bits(first, count), true) };
-    if arena.keeps_all() || pages.dirty * PAGE <= pages.allowance() {
+    let live = arena.live();
+    if arena.keeps_all() || pages.dirty * PAGE <= pages.keeper.allowance(live) {
         return;
     }
-    let live = pages.in_use * PAGE;
     let target = pages.keeper.target(live);
     drop(pages);
     purge(arena, target, false);

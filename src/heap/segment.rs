@@ -9,6 +9,7 @@ use super::page_map;
 use crate::config::bins::{self, OS_PAGE, PAGE, PAGE_BLOCKS, PAGE_SHIFT, SEGMENT, SEGMENT_PAGES};
 use crate::os::memory;
 use core::ptr::null_mut;
+use core::sync::atomic::Ordering;
 
 /// Words of a page's bitmap.
 pub const WORDS: usize = PAGE_BLOCKS / 64;
@@ -32,6 +33,11 @@ pub struct Page {
     pub bin: u8,
     /// Pages of the span that starts here; 0 if none does.
     pub span: u8,
+    /// The last scavenging pass that looked at it.
+    pub pass: u16,
+    /// OS pages of it that have no memory: purged, or fresh, and not handed out since. One bit each; 0 unless it serves a
+    /// bin.
+    pub purged: u16,
     /// First byte of the page.
     pub start: *mut u8,
     /// The bitmap: a set bit is a free block.
@@ -150,15 +156,16 @@ impl Page {
         (self.start.addr() >> PAGE_SHIFT) % SEGMENT_PAGES
     }
 
-    /// Makes a free page serve `bin`: every block free.
+    /// Makes a free page serve `bin`: every block free; `clean` if it reads as zeroes.
     ///
     /// # Safety
     /// The caller owns the page, whose map entry it sets afterwards; `1 <= bin < BINS`.
-    pub unsafe fn format(&mut self, bin: usize) {
+    pub unsafe fn format(&mut self, bin: usize, clean: bool) {
         // SAFETY: by the caller's promise.
         let blocks = usize::from(unsafe { bins::shape(bin) }.blocks);
         self.bin = bin as u8;
         self.span = 0;
+        self.set_purged(if clean { u16::MAX } else { 0 });
         self.blocks = blocks as u16;
         self.free = blocks as u16;
         self.next = null_mut();
@@ -182,21 +189,63 @@ impl Page {
         let bits = unsafe { &mut *self.bits };
         let most = most.min(usize::from(self.free));
         let mut left = most;
+        let mut used = 0;
         for (index, word) in bits.iter_mut().enumerate() {
             if left == 0 {
                 break;
             }
             let mut rest = *word;
             while rest != 0 && left > 0 {
-                let block = index * 64 + rest.trailing_zeros() as usize;
+                let offset = (index * 64 + rest.trailing_zeros() as usize) * size;
                 rest &= rest - 1;
-                give(self.start.wrapping_add(block * size));
+                give(self.start.wrapping_add(offset));
+                used |= (2u32 << ((offset + size - 1) / OS_PAGE)) - (1 << (offset / OS_PAGE));
                 left -= 1;
             }
             *word = rest;
         }
         self.free -= most as u16;
+        self.set_purged(self.purged & !(used as u16));
         most
+    }
+
+    /// Changes which OS pages are known to be purged, in the arena's sum too.
+    #[inline]
+    pub fn set_purged(&mut self, purged: u16) {
+        if self.purged != purged {
+            let bytes = |mask: u16| mask.count_ones() as usize * OS_PAGE;
+            // SAFETY: arenas live as long as the process.
+            let sum = unsafe { &(*self.arena).scavenged };
+            // Relaxed: a count, compared with limits. It wraps on the way where fewer are purged now.
+            sum.fetch_add(bytes(purged).wrapping_sub(bytes(self.purged)), Ordering::Relaxed);
+            self.purged = purged;
+        }
+    }
+
+    /// OS pages of this page in which every block is free, one bit each.
+    ///
+    /// # Safety
+    /// The caller holds the central bin's lock.
+    pub unsafe fn free_os_pages(&self) -> u16 {
+        // SAFETY: a page that serves a bin has its number.
+        // It is never 0, which the compiler cannot know of a divisor.
+        let size = (unsafe { bins::shape(usize::from(self.bin)) }.size as usize).max(1);
+        if usize::from(self.free) * size < OS_PAGE {
+            return 0;
+        }
+        // SAFETY: the bitmap belongs to the page, which the caller has locked.
+        let bits = unsafe { &*self.bits };
+        let is_free =
+            |block: usize| block >= usize::from(self.blocks) || (bits[block / 64 % WORDS] >> (block % 64)) & 1 == 1;
+        let mut mask = 0;
+        for index in 0..PAGE / OS_PAGE {
+            let first = index * OS_PAGE / size;
+            let last = ((index + 1) * OS_PAGE - 1) / size;
+            if (first..=last).all(is_free) {
+                mask |= 1 << index;
+            }
+        }
+        mask
     }
 
     /// Puts the block at `address` back.

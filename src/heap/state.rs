@@ -101,8 +101,9 @@ impl State {
         key.is_some_and(|key| unsafe { libc::pthread_setspecific(key, (&raw const *heap).cast()) == 0 })
     }
 
-    /// Counts the calling thread in and returns its arena: the one with the fewest live threads, the lowest such.
-    pub fn join(&'static self) -> &'static Arena {
+    /// Counts the calling thread in and returns the number of its arena: the one with the fewest live threads, the lowest
+    /// such.
+    pub fn join(&'static self) -> usize {
         let mut threads = self.shared.threads.lock();
         let mut best = 0;
         for index in 1..ARENAS {
@@ -112,17 +113,22 @@ impl State {
         }
         threads[best] += 1;
         // Tied under the lock, which the fork hooks hold: what they lock and unlock is the same set.
-        self.arena(best)
+        self.arena(best);
+        best
     }
 
-    /// Counts a thread of `arena` out.
-    pub fn leave(&self, arena: &Arena) {
+    /// Counts the calling thread in if the first arena has no thread, and returns that arena's number.
+    pub fn join_if_empty(&self) -> Option<usize> {
         let mut threads = self.shared.threads.lock();
-        for (index, count) in threads.iter_mut().enumerate() {
-            if core::ptr::eq(&raw const self.shared.arenas[index], arena) {
-                *count -= 1;
-            }
-        }
+        (threads[FIRST] == 0).then(|| {
+            threads[FIRST] = 1;
+            FIRST
+        })
+    }
+
+    /// Counts a thread of the arena `seat` out.
+    pub fn leave(&self, seat: usize) {
+        self.shared.threads.lock()[seat % ARENAS] -= 1;
     }
 
     /// The arena `index`, ready for use.

@@ -9,12 +9,13 @@
 use super::arena::Arena;
 use super::central;
 use super::magazine::{DUMMY, Dummy, Magazine, MagazineList, MagazineStack, Slot, TABLE};
-use super::state::State;
+use super::state::{FIRST, State};
 use super::stock;
 use crate::config::bins::{self, BINS};
+use crate::os::signals;
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering, compiler_fence};
 
 /// Capacity of a bin's magazines at its first use; doubled with every miss that reaches the bitmaps.
 const FIRST_CAPACITY: u8 = 8;
@@ -22,7 +23,7 @@ const FIRST_CAPACITY: u8 = 8;
 /// What a thread keeps for one bin besides the current magazine's top. Written by its own thread only; the atomics are
 /// also read by whoever sums up statistics.
 pub struct BinCache {
-    /// The current magazine, null for the dummy: what the table's top must lie in, see [`ThreadHeap::repair`].
+    /// The current magazine, null for the dummy: what the table's top must lie in, see `repair`.
     pub current: Cell<*mut Magazine>,
     /// The other magazine: null, full or empty. A program that hovers at a magazine's boundary swaps the two.
     pub previous: Cell<*mut Magazine>,
@@ -43,14 +44,21 @@ pub struct ThreadHeap {
     pub top: [AtomicPtr<Slot>; TABLE],
     /// The rest of what it keeps, per bin.
     pub bins: [BinCache; BINS],
-    /// Its arena.
-    pub arena: &'static Arena,
+    /// Its arena: the first one until the thread has shown that it allocates more than a little, see
+    /// [`settle`](Self::settle).
+    pub arena: Cell<&'static Arena>,
+    /// The number of the arena that it is counted in; None while it is a guest of the first one.
+    pub seat: Cell<Option<usize>>,
+    /// Magazines filled while it was a guest.
+    fills: Cell<u8>,
     /// Empty magazines at hand.
     pub spare: UnsafeCell<MagazineList>,
     /// Bytes of the blocks in all chains.
     pub chain_bytes: Cell<usize>,
     /// Most bytes that were out of the arena since its caches were last emptied.
     pub peak: Cell<usize>,
+    /// The thread's signal mask when it got the heap.
+    pub mask: u64,
     /// Links of the stock's lists.
     pub next: *mut ThreadHeap,
     /// Links of the stock's lists.
@@ -122,10 +130,9 @@ impl ThreadHeap {
         if (state.slot)() == DEAD.as_heap() || !state.initialise() {
             return None;
         }
-        let arena = state.join();
+        let arena = state.arena(FIRST);
         let raw = stock::heap(arena);
         if raw.is_null() {
-            state.leave(arena);
             return None;
         }
         // SAFETY: `raw` is metadata of this size that nobody else knows.
@@ -133,10 +140,13 @@ impl ThreadHeap {
             raw.write(Self {
                 top: [const { AtomicPtr::new(DUMMY.top()) }; TABLE],
                 bins: [const { BinCache::new() }; BINS],
-                arena,
+                arena: Cell::new(arena),
+                seat: Cell::new(state.join_if_empty()),
+                fills: Cell::new(0),
                 spare: UnsafeCell::new(MagazineList::new()),
                 chain_bytes: Cell::new(0),
                 peak: Cell::new(0),
+                mask: signals::blocked(),
                 next: null_mut(),
                 prev: null_mut(),
             });
@@ -147,57 +157,76 @@ impl ThreadHeap {
         Some(heap)
     }
 
+    /// Called for every magazine that is filled from bitmaps: gives a thread that has filled some an arena. Until then it
+    /// shares the first one, so that threads which allocate a little cost little.
+    #[inline]
+    pub fn settle(&self) {
+        const SOME: u8 = 16;
+        if self.seat.get().is_none() {
+            self.fills.set(self.fills.get() + 1);
+            if self.fills.get() >= SOME {
+                let state = self.arena.get().state();
+                let seat = state.join();
+                self.seat.set(Some(seat));
+                self.arena.set(state.arena(seat));
+            }
+        }
+    }
+
     /// The exit hook of the thread that `self` belongs to: returns everything; the thread goes on without a heap.
     pub fn detach(&self) {
-        let state = self.arena.state();
+        let state = self.arena.get().state();
         (state.set_slot)(DEAD.as_heap());
         self.flush();
         self.give_spares();
         // SAFETY: no slot holds the heap any more.
-        unsafe { stock::retire_heap(self.arena, (&raw const *self).cast_mut()) };
-        state.leave(self.arena);
+        unsafe { stock::retire_heap(state.arena(FIRST), (&raw const *self).cast_mut()) };
+        if let Some(seat) = self.seat.get() {
+            state.leave(seat);
+        }
     }
 
     /// Top of the current magazine of `bin`.
     #[inline]
-    pub fn top(&self, bin: usize) -> *mut Slot {
+    fn top(&self, bin: usize) -> *mut Slot {
         // Relaxed: only this thread writes it.
         self.table(bin).load(Ordering::Relaxed)
     }
 
-    /// Makes `top` the current one of `bin`, and its magazine the current magazine.
-    ///
-    /// A magazine that was current until now must stay this bin's own (as the previous one) until the next change: a
-    /// hot path that a signal handler interrupted may still write to it.
+    /// Takes a bin out for a slow path: until [`put_bin`](Self::put_bin), the hot paths of signal handlers find it empty
+    /// and full. Returns the top of its current magazine; null if it has none.
     #[inline]
-    pub fn change_magazine(&self, bin: usize, top: *mut Slot) {
+    pub fn take_bin(&self, bin: usize) -> *mut Slot {
+        // One instruction, so that no handler comes in between. Relaxed: only this thread writes it.
+        let top = self.table(bin).swap(DUMMY.top(), Ordering::Relaxed);
+        if top == DUMMY.top() {
+            return null_mut();
+        }
+        self.repair(bin, Magazine::of(top));
+        top
+    }
+
+    /// Puts a bin back, with `top`'s magazine as the current one.
+    #[inline]
+    pub fn put_bin(&self, bin: usize, top: *mut Slot) {
         self.bin(bin).current.set(Magazine::of(top));
-        self.set_top(bin, top);
+        // Relaxed, behind a fence for the compiler: a signal handler may use the magazine from here on.
+        compiler_fence(Ordering::SeqCst);
+        self.table(bin).store(top, Ordering::Relaxed);
     }
 
     /// Puts a bin in order again where a signal handler changed its magazine in the middle of a hot path, which then
     /// wrote a top in the old one: the old one, by now the previous, is current again, and what the handler left in
     /// the other is given up (it may overlap with what is in this one).
     #[inline]
-    pub fn repair(&self, bin: usize) {
+    fn repair(&self, bin: usize, magazine: *mut Magazine) {
         let cache = self.bin(bin);
-        if !self.has_magazine(bin) || Magazine::of(self.top(bin)) == cache.current.get() {
-            return;
-        }
-        cache.current.set(Magazine::of(self.top(bin)));
-        if cache.previous.get() == cache.current.get() {
+        if magazine != cache.current.get() && magazine == cache.previous.get() {
             cache.previous.set(null_mut());
             if cache.previous_full.replace(false) {
                 cache.count_full(-1);
             }
         }
-    }
-
-    /// Makes `top`, a slot of the current magazine, the top of `bin`.
-    #[inline]
-    pub fn set_top(&self, bin: usize, top: *mut Slot) {
-        // Relaxed: as in `top`.
-        self.table(bin).store(top, Ordering::Relaxed);
     }
 
     #[inline]
@@ -213,12 +242,6 @@ impl ThreadHeap {
         debug_assert!(bin < BINS);
         // SAFETY: as in `table`.
         unsafe { self.bins.get_unchecked(bin) }
-    }
-
-    /// Whether `bin` has a current magazine.
-    #[inline]
-    pub fn has_magazine(&self, bin: usize) -> bool {
-        self.top(bin) != DUMMY.top()
     }
 
     /// Room of the magazines of `bin`.
@@ -245,7 +268,7 @@ impl ThreadHeap {
     pub fn spare(&self) -> *mut Magazine {
         // SAFETY: only the owning thread, in one slow path at a time, comes here.
         let spare = unsafe { &mut *self.spare.get() };
-        spare.pop().unwrap_or_else(|| stock::magazine(self.arena))
+        spare.pop().unwrap_or_else(|| stock::magazine(self.arena.get()))
     }
 
     /// Keeps an empty magazine for later.
@@ -257,7 +280,7 @@ impl ThreadHeap {
         // SAFETY: as in `spare`; the magazine is the caller's to give.
         unsafe {
             let spare = &mut *self.spare.get();
-            if spare.len < ENOUGH { spare.push(magazine) } else { stock::give_magazine(self.arena, magazine) }
+            if spare.len < ENOUGH { spare.push(magazine) } else { stock::give_magazine(self.arena.get(), magazine) }
         }
     }
 
@@ -265,7 +288,7 @@ impl ThreadHeap {
         // SAFETY: as in `spare`.
         unsafe {
             while let Some(magazine) = (*self.spare.get()).pop() {
-                stock::give_magazine(self.arena, magazine);
+                stock::give_magazine(self.arena.get(), magazine);
             }
         }
     }
@@ -280,7 +303,7 @@ impl ThreadHeap {
 
     fn flush_bin(&self, bin: usize) {
         let cache = self.bin(bin);
-        self.repair(bin);
+        let top = self.take_bin(bin);
         self.flush_chain(bin);
         let previous = cache.previous.replace(null_mut());
         if !previous.is_null() {
@@ -290,18 +313,16 @@ impl ThreadHeap {
                     cache.count_full(-1);
                     self.flush_full(bin, previous);
                 }
-                stock::give_magazine(self.arena, previous);
+                stock::give_magazine(self.arena.get(), previous);
             }
         }
-        if self.has_magazine(bin) {
-            let top = self.top(bin);
+        if !top.is_null() {
             let count = Magazine::count(top, self.capacity(bin));
-            self.set_top(bin, DUMMY.top());
             cache.current.set(null_mut());
             // SAFETY: the magazine is out of the table and holds `count` blocks below its top.
             unsafe {
                 central::give_back(bin, Magazine::blocks(top, count));
-                stock::give_magazine(self.arena, Magazine::of(top));
+                stock::give_magazine(self.arena.get(), Magazine::of(top));
             }
         }
         cache.capacity.store(FIRST_CAPACITY, Ordering::Relaxed);
@@ -339,7 +360,13 @@ impl ThreadHeap {
 
     /// Free blocks of `bin` that this heap holds. Exact for the owning thread, and for others while it is idle.
     pub fn cached(&self, bin: usize) -> usize {
-        let current = if self.has_magazine(bin) { Magazine::count(self.top(bin), self.capacity(bin)) } else { 0 };
+        let top = self.top(bin);
+        let current = if top == DUMMY.top() { 0 } else { Magazine::count(top, self.capacity(bin)) };
         current + self.bin(bin).full.load(Ordering::Relaxed) as usize * self.capacity(bin)
+    }
+
+    /// Bytes of all free blocks that this heap holds.
+    pub fn cached_bytes(&self) -> usize {
+        (1..BINS).map(|bin| self.cached(bin) * bins::size_of_bin(bin)).sum()
     }
 }

@@ -31,7 +31,7 @@ unsafe extern "C" {
     #[link_name = "hakmem_libc_realloc"]
     static LIBC_REALLOC: Option<Realloc>;
     #[link_name = "hakmem_public_free"]
-    static PUBLIC_FREE: Option<Free>;
+    static PUBLIC_FREE: Free;
 }
 
 /// libc's `free`, if the process has one.
@@ -48,11 +48,15 @@ pub fn libc_realloc() -> Option<Realloc> {
     unsafe { LIBC_REALLOC }
 }
 
-/// The `free` that other objects of the process call; None if nobody defines one.
-#[must_use]
-pub fn public_free() -> Option<Free> {
-    // SAFETY: as in `libc_free`.
-    unsafe { PUBLIC_FREE }
+/// Calls the `free` that other objects of the process call: what C++'s `operator delete` does, since `operator new` calls
+/// their `malloc`.
+///
+/// # Safety
+/// As for `free`.
+#[inline(always)]
+pub unsafe fn public_free(block: *mut c_void) {
+    // SAFETY: as in `libc_free`; this image is linked into a process that has a `free`.
+    unsafe { PUBLIC_FREE(block) }
 }
 
 /// Usable bytes of a block of libc's, from the size word before it (glibc's layout since 2.0: chunk size with three

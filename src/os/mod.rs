@@ -7,4 +7,5 @@ pub mod foreign;
 pub mod lock;
 pub mod memory;
 pub mod report;
+pub mod signals;
 pub mod slot;

@@ -3,11 +3,18 @@
 //!
 //! A miss goes from the cheap to the dear: the previous magazine, the thread's chain, the arena's depot, the bitmaps.
 //! The thread's caches are bounded by bytes, per bin and in all, and against what is out of the arena.
+//!
+//! **Signals.** A hot path that a signal handler interrupts goes on in the magazine that was current then, where it
+//! has still to read the slot that it took its block from, or to write the top it computed. So a magazine that was
+//! current is left as it is, as the previous one, for as long as can be, and [`ThreadHeap::take_bin`] finds a top that
+//! was written too late. A slow path takes its bin out of the table meanwhile. That covers handlers that hold one block of a bin at a time, and of several as long as they do not empty the
+//! interrupted magazine; beyond that there is no promise, as C makes none for `malloc` in a handler at all.
 
 use crate::heap::magazine::{Magazine, Slot, beyond};
 use crate::heap::thread::ThreadHeap;
 use crate::heap::{central, depot};
 use crate::os::lock::Patience;
+use crate::os::signals;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering;
 
@@ -19,65 +26,73 @@ const CHAIN_PER_THREAD: usize = 2 << 20;
 const CHAIN_SHARE: usize = 4;
 /// Bytes that a thread's chains may hold whatever is out.
 const CHAIN_FLOOR: usize = 64 << 10;
-/// When what is out has fallen to one in this many of its peak, a thread empties its caches.
+/// When what is out, cached blocks apart, has fallen to one in this many of its peak, a thread empties its caches.
 const SHRINK: usize = 4;
+/// About as many bytes a thread's magazines hold at most.
+const SHRINK_CACHED: usize = 8 << 20;
 /// Peaks below this many bytes are not worth emptying caches for.
 const SHRINK_FLOOR: usize = 1 << 20;
 
-/// A block of `bin` for a thread whose current magazine is empty; null if no memory is to be had.
+/// A block of `bin`; null if no memory is to be had. For threads whose current magazine was seen to be empty.
 ///
 /// # Safety
-/// Called by the heap's thread, with its busy mark set; the current magazine of `bin` is empty or the dummy.
+/// Called by the heap's thread, with its busy mark set.
 pub unsafe fn allocate(heap: &ThreadHeap, bin: usize) -> *mut u8 {
     let cache = heap.bin(bin);
-    // SAFETY: the current magazine (if any) is empty and the heap's own; so are all that are taken below.
+    let top = heap.take_bin(bin);
+    // SAFETY: while the bin is taken out, its magazines are touched by this call alone.
     unsafe {
-        if !heap.has_magazine(bin) {
+        if top.is_null() {
             let magazine = heap.spare();
             if magazine.is_null() {
-                return central::take_one(heap.arena, bin, Patience::Wait).unwrap_or(null_mut());
+                return central::take_one(heap.arena.get(), bin, Patience::Wait).unwrap_or(null_mut());
             }
-            heap.change_magazine(bin, Magazine::empty(magazine, heap.capacity(bin)));
-        } else if cache.previous_full.replace(false) {
-            cache.count_full(-1);
-            let full = cache.previous.replace(cache.current.get());
-            return pop(heap, bin, Magazine::full_top(full));
-        } else if let Some(full) = take_chained(heap, bin) {
-            return replace_current(heap, bin, full);
-        } else if heap.capacity(bin) == ThreadHeap::most(bin) {
-            let mut empty = cache.previous.get();
-            if let Some(full) = depot::take_full(heap.arena, bin, &mut empty) {
-                // Null if it stayed behind in exchange.
-                cache.previous.set(empty);
-                return replace_current(heap, bin, full);
-            }
+            return fill(heap, bin, magazine);
         }
-        fill(heap, bin)
+        if !(*top).is_null() {
+            return pop(heap, bin, top);
+        }
+        let current = Magazine::of(top);
+        if cache.previous_full.replace(false) {
+            cache.count_full(-1);
+            let full = cache.previous.replace(current);
+            return pop(heap, bin, Magazine::full_top(full));
+        }
+        if let Some(full) = take_chained(heap, bin) {
+            return replace(heap, bin, current, full);
+        }
+        if heap.capacity(bin) == ThreadHeap::most(bin)
+            && let Some(full) = depot::take_full(heap.arena.get(), bin)
+        {
+            return replace(heap, bin, current, full);
+        }
+        fill(heap, bin, current)
     }
 }
 
-/// Makes `top`'s magazine current and takes its first block.
+/// Puts the bin back with `top`'s magazine as the current one, and takes that one's first block.
 ///
 /// # Safety
-/// `top` is the top of a magazine of this heap that holds a block.
+/// The bin is taken out; `top` is the top of a magazine of this heap that holds a block.
 unsafe fn pop(heap: &ThreadHeap, bin: usize, top: *mut Slot) -> *mut u8 {
     // SAFETY: by the caller's promise; the slot below exists, at the latest the null one.
     unsafe {
-        heap.change_magazine(bin, top.sub(1));
-        *top
+        let block = *top;
+        heap.put_bin(bin, top.sub(1));
+        block
     }
 }
 
-/// Makes a full magazine current and the empty one before it the previous, whose own predecessor becomes a spare.
+/// Makes a full magazine current and the empty one before it the previous, whose own predecessor goes to the depot in
+/// exchange, or to the spare ones.
 ///
 /// # Safety
-/// The caller owns `full`; the heap's current magazine is empty, and its previous one empty or null.
-unsafe fn replace_current(heap: &ThreadHeap, bin: usize, full: *mut Magazine) -> *mut u8 {
-    let cache = heap.bin(bin);
-    let before = cache.previous.replace(cache.current.get());
+/// The bin is taken out; the caller owns `full`; `current` is empty, and the previous one empty or null.
+unsafe fn replace(heap: &ThreadHeap, bin: usize, current: *mut Magazine, full: *mut Magazine) -> *mut u8 {
+    let before = heap.bin(bin).previous.replace(current);
     // SAFETY: `full` is the heap's own from here on, and nothing refers to `before` any more.
     unsafe {
-        if !before.is_null() {
+        if !before.is_null() && !depot::give_empty(heap.arena.get(), bin, before) {
             heap.keep_spare(before);
         }
         pop(heap, bin, Magazine::full_top(full))
@@ -94,17 +109,17 @@ fn take_chained(heap: &ThreadHeap, bin: usize) -> Option<*mut Magazine> {
     Some(full)
 }
 
-/// Fills the current, empty magazine from the bitmaps and takes its first block. The lowest address comes out first.
-/// Each fill is a miss, after which the magazines of the bin get more room.
+/// Fills an empty magazine from the bitmaps, makes it current and takes its first block. The lowest address comes out
+/// first. Each fill is a miss, after which the magazines of the bin get more room.
 ///
 /// # Safety
-/// The heap has a current magazine for `bin`, and it is empty.
-unsafe fn fill(heap: &ThreadHeap, bin: usize) -> *mut u8 {
-    let magazine = Magazine::of(heap.top(bin));
+/// The bin is taken out; `magazine` is this heap's own and empty.
+unsafe fn fill(heap: &ThreadHeap, bin: usize, magazine: *mut Magazine) -> *mut u8 {
+    heap.settle();
     let wanted = heap.capacity(bin);
     let capacity = heap.grow(bin);
     let mut next = Magazine::lowest(capacity) + wanted;
-    let count = central::take(heap.arena, bin, wanted, Patience::Wait, |block| {
+    let count = central::take(heap.arena.get(), bin, wanted, Patience::Wait, |block| {
         next -= 1;
         // SAFETY: at most `wanted` blocks come, so the index stays above the null slot.
         unsafe { *Magazine::slot(magazine, next) = block };
@@ -114,7 +129,7 @@ unsafe fn fill(heap: &ThreadHeap, bin: usize) -> *mut u8 {
     unsafe {
         let top = Magazine::settle(magazine, next, count, capacity);
         if count == 0 {
-            heap.set_top(bin, top);
+            heap.put_bin(bin, top);
             return null_mut();
         }
         note_peak(heap);
@@ -122,64 +137,72 @@ unsafe fn fill(heap: &ThreadHeap, bin: usize) -> *mut u8 {
     }
 }
 
-/// Takes `block` of `bin` back for a thread whose current magazine is full.
+/// Takes `block` of `bin` back. For threads whose current magazine was seen to be full.
 ///
 /// # Safety
-/// Called by the heap's thread, with its busy mark set; the current magazine of `bin` is full or the dummy, and
-/// the caller owns `block` as a free one.
+/// Called by the heap's thread, with its busy mark set; the caller owns `block` as a free one.
 pub unsafe fn free(heap: &ThreadHeap, bin: usize, block: *mut u8) {
     let cache = heap.bin(bin);
-    // SAFETY: the magazines named are the heap's own, in the states that the branches establish.
+    let top = heap.take_bin(bin);
+    // SAFETY: while the bin is taken out, its magazines are touched by this call alone.
     unsafe {
-        if !heap.has_magazine(bin) {
+        if top.is_null() {
             let magazine = heap.spare();
             if magazine.is_null() {
                 return central::give_back(bin, &[block]);
             }
             return push(heap, bin, Magazine::empty(magazine, heap.capacity(bin)), block);
         }
+        if !beyond(top.add(1)) {
+            return push(heap, bin, top, block);
+        }
         let room = heap.capacity(bin);
-        let magazine = Magazine::of(heap.top(bin));
+        let current = Magazine::of(top);
         if room < ThreadHeap::most(bin) {
             // Magazines that rest full have the most room a bin can have, so only this one has to change.
             debug_assert!(!cache.previous_full.get());
-            let top = Magazine::settle(magazine, Magazine::lowest(room), room, heap.grow(bin));
+            let top = Magazine::settle(current, Magazine::lowest(room), room, heap.grow(bin));
             return push(heap, bin, top, block);
         }
-        shrink(heap);
-        if !heap.has_magazine(bin) {
-            return free(heap, bin, block);
+        if shrink(heap) {
+            // All but this magazine, which is taken out, was flushed.
+            central::give_back(bin, Magazine::blocks(top, room));
+            return push(heap, bin, Magazine::empty(current, heap.capacity(bin)), block);
         }
-        let mut empty = cache.previous.replace(magazine);
-        if cache.previous_full.replace(true) {
-            empty = put_away(heap, bin, empty);
+        let before = cache.previous.replace(current);
+        let empty = if cache.previous_full.replace(true) {
+            put_away(heap, bin, before)
         } else {
             cache.count_full(1);
-            if empty.is_null() {
-                empty = heap.spare();
+            let empty = heap.spare();
+            // After the other one is out, so that this one, which was current not long ago, rests for a while.
+            if !before.is_null() {
+                heap.keep_spare(before);
             }
-        }
+            empty
+        };
         if empty.is_null() {
-            // No memory for magazines: keep the full one current.
+            // No memory for magazines: the full one stays current.
             cache.previous.set(null_mut());
             cache.previous_full.set(false);
             cache.count_full(-1);
+            heap.put_bin(bin, top);
             return central::give_back(bin, &[block]);
         }
         push(heap, bin, Magazine::empty(empty, room), block);
     }
 }
 
-/// Makes `top`'s magazine current and puts `block` on it.
+/// Puts `block` on `top`'s magazine and the bin back with that as the current one.
 ///
 /// # Safety
-/// The magazine is the heap's own and not full.
+/// The bin is taken out; the magazine is the heap's own and not full.
 unsafe fn push(heap: &ThreadHeap, bin: usize, top: *mut Slot, block: *mut u8) {
     // SAFETY: not full, so the slot above is in the magazine.
     unsafe {
         debug_assert!(!beyond(top.add(1)));
         *top.add(1) = block;
-        heap.change_magazine(bin, top.add(1));
+        heap.put_bin(bin, top.add(1));
     }
 }
 
@@ -192,14 +215,14 @@ unsafe fn put_away(heap: &ThreadHeap, bin: usize, full: *mut Magazine) -> *mut M
     let cache = heap.bin(bin);
     let weight = ThreadHeap::weight(bin);
     // Relaxed: a count, compared with limits.
-    let out = heap.arena.out.load(Ordering::Relaxed);
+    let out = heap.arena.get().out.load(Ordering::Relaxed);
     let limit = CHAIN_PER_THREAD.min(CHAIN_FLOOR + out / CHAIN_SHARE);
     // SAFETY: the magazine is full and the caller's; the chain is touched by this thread only.
     unsafe {
         // One block speaks for all: they mostly come from one arena, and a wrong guess costs locality only.
         let block = *Magazine::full_top(full);
-        let home = central::home(bin, block).map_or(heap.arena, |arena| &*arena);
-        let own = core::ptr::eq(home, heap.arena);
+        let home = central::home(bin, block).map_or(heap.arena.get(), |arena| &*arena);
+        let own = core::ptr::eq(home, heap.arena.get());
         // The count includes the new previous magazine, in the place of this one.
         let chained = cache.full.load(Ordering::Relaxed) as usize;
         if own && heap.chain_bytes.get() + weight <= limit && chained * weight <= CHAIN_PER_BIN {
@@ -211,9 +234,9 @@ unsafe fn put_away(heap: &ThreadHeap, bin: usize, full: *mut Magazine) -> *mut M
         if let Ok(empty) = depot::give_full(home, bin, full) {
             return if empty.is_null() { heap.spare() } else { empty };
         }
-        if heap.chain_bytes.get() > limit {
-            heap.flush_chain(bin);
-        }
+        // More is cached than what is out allows: this bin gives up its share.
+        heap.flush_chain(bin);
+        depot::drain_bin(home, bin);
         heap.flush_full(bin, full);
         full
     }
@@ -222,20 +245,28 @@ unsafe fn put_away(heap: &ThreadHeap, bin: usize, full: *mut Magazine) -> *mut M
 /// Remembers the most that was out of the arena, to tell when it has shrunk.
 fn note_peak(heap: &ThreadHeap) {
     // Relaxed: a count, compared with limits.
-    let out = heap.arena.out.load(Ordering::Relaxed);
+    let out = heap.arena.get().out.load(Ordering::Relaxed);
     if out > heap.peak.get() {
         heap.peak.set(out);
     }
 }
 
-/// Empties the thread's caches when the program gave most of its memory back: cached blocks keep pages from
-/// becoming empty.
-fn shrink(heap: &ThreadHeap) {
+/// Empties the thread's caches, but for the bin that is taken out, when the program gave most of its memory back: cached
+/// blocks keep pages from becoming empty. Returns whether it did.
+fn shrink(heap: &ThreadHeap) -> bool {
     let peak = heap.peak.get();
     // Relaxed: as above.
-    let out = heap.arena.out.load(Ordering::Relaxed);
-    if peak > SHRINK_FLOOR && out < peak / SHRINK {
+    let out = heap.arena.get().out.load(Ordering::Relaxed);
+    // The first test is for speed: what a thread caches is bounded, so where more is out it need not be summed up.
+    let due = peak > SHRINK_FLOOR
+        && out < peak / SHRINK + SHRINK_CACHED
+        && out.saturating_sub(heap.cached_bytes()) < peak / SHRINK
+        // A handler must not empty the magazines that the interrupted code may be using.
+        && signals::blocked() == heap.mask;
+    if due {
         heap.flush();
-        heap.peak.set(out);
+        depot::drain(heap.arena.get());
+        heap.peak.set(heap.arena.get().out.load(Ordering::Relaxed));
     }
+    due
 }

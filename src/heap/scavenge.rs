@@ -1,0 +1,115 @@
+//! Scavenging: giving back the OS pages within pages in use in which every block is free.
+//!
+//! A page whose blocks are all free goes back whole (see `pages`); one used block keeps 64 KiB. When a program has given
+//! back much, compared with what is out and with what lies loose between used blocks, a pass looks at every page that has
+//! free blocks, takes the free blocks of a page out, purges the OS pages that hold no other, and puts the blocks back.
+
+use super::arena::Arena;
+use super::central::{self, Found};
+use crate::config::bins::{BINS, OS_PAGE, PAGE};
+use crate::os::memory;
+use core::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
+
+/// A pass is due when the bytes that are out have fallen by this much,
+const FLOOR: usize = 2 << 20;
+/// plus one part in so many of what is out still, so that the passes of a program that frees all it has stay few,
+const OUT_SHARE: usize = 2;
+/// or, where little lies loose, one part in so many of what is out
+const FEW_SHARE: usize = 16;
+/// and one part in so many of what lies loose: where blocks are large, what is freed can go at once.
+const LOOSE_SHARE: usize = 4;
+
+/// When the next pass of an arena is due. Relaxed throughout: estimates, and one flag that keeps passes apart.
+pub struct Scavenger {
+    /// Most bytes that were out since the last pass.
+    high: AtomicUsize,
+    /// Number of the last pass.
+    pass: AtomicU16,
+    /// Whether a pass is at work.
+    at_work: AtomicBool,
+}
+
+impl Scavenger {
+    /// No pass yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { high: AtomicUsize::new(0), pass: AtomicU16::new(0), at_work: AtomicBool::new(false) }
+    }
+}
+
+impl Default for Scavenger {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Bytes of free blocks in pages of bins, purged OS pages apart.
+fn loose(arena: &Arena) -> usize {
+    let pages = arena.bin_pages.load(Ordering::Relaxed) * PAGE;
+    pages.saturating_sub(arena.out.load(Ordering::Relaxed) + arena.scavenged.load(Ordering::Relaxed))
+}
+
+/// Called after blocks went back to pages of `arena`: makes a pass if one is due.
+#[inline]
+pub fn check(arena: &Arena) {
+    let (out, high) = (arena.out.load(Ordering::Relaxed), arena.scavenger.high.load(Ordering::Relaxed));
+    if out >= high {
+        arena.scavenger.high.store(out, Ordering::Relaxed);
+    } else if high - out > FLOOR
+        && high - out > FLOOR + (out / OUT_SHARE).min(out / FEW_SHARE + loose(arena) / LOOSE_SHARE)
+        && !arena.keeps_all()
+    {
+        pass(arena);
+    }
+}
+
+/// Gives back every OS page in which all blocks are free; returns the bytes given back.
+#[cold]
+pub fn pass(arena: &Arena) -> usize {
+    if arena.scavenger.at_work.swap(true, Ordering::Acquire) {
+        return 0;
+    }
+    let number = arena.scavenger.pass.load(Ordering::Relaxed).wrapping_add(1);
+    arena.scavenger.pass.store(number, Ordering::Relaxed);
+    let mut bytes = 0;
+    for bin in 1..BINS {
+        loop {
+            let mut blocks = central::Saved::new();
+            let found = arena.bin(bin).central.lock().next_to_scavenge(number, &mut blocks);
+            match found {
+                Found::Nothing => break,
+                Found::More => {}
+                Found::Page(page, mask) => {
+                    // SAFETY: the free blocks of the page were taken out, so the OS pages in the mask are this thread's.
+                    unsafe {
+                        let purged = purge((*page).start, mask);
+                        bytes += purged.count_ones() as usize * OS_PAGE;
+                        central::put_back(arena, bin, page, &blocks, purged);
+                    }
+                }
+            }
+        }
+    }
+    arena.scavenger.high.store(arena.out.load(Ordering::Relaxed), Ordering::Relaxed);
+    arena.scavenger.at_work.store(false, Ordering::Release);
+    bytes
+}
+
+/// Purges the OS pages in `mask` of the page at `start`; returns those that were.
+///
+/// # Safety
+/// The caller owns them.
+unsafe fn purge(start: *mut u8, mask: u16) -> u16 {
+    let mut done = 0;
+    let mut rest = mask;
+    while rest != 0 {
+        let first = rest.trailing_zeros();
+        let count = (rest >> first).trailing_ones();
+        let run = (((1u32 << count) - 1) << first) as u16;
+        if memory::purge(start.wrapping_add(first as usize * OS_PAGE), count as usize * OS_PAGE) {
+            done |= run;
+        }
+        rest &= !run;
+    }
+    done
+}
