@@ -5,7 +5,7 @@
 //! another way: it takes memory from the reserve arena, waits for no lock that may be held by what it interrupted, and
 //! leaves what it frees to the next slow path.
 
-use crate::config::bins::{self, ALIGN, BINS, OS_PAGE, PAGE};
+use crate::config::bins::{self, ALIGN, BINS, PAGE};
 use crate::heap::arena::Arena;
 use crate::heap::segment::{Misuse, Segment};
 use crate::heap::state::{FIRST, RESERVE, State};
@@ -177,9 +177,9 @@ fn kind(block: *mut u8) -> Kind {
         page_map::INSIDE => Kind::Wrong(inside_segment(block)),
         page_map::HUGE_INSIDE => Kind::Wrong(Misuse::NotABlock),
         page_map::HUGE_IDLE => Kind::Wrong(Misuse::AlreadyFree),
-        page_map::GONE if !mapped(block) => Kind::Wrong(Misuse::AlreadyFree),
-        page_map::FOREIGN | page_map::GONE if mapped(block) => Kind::Foreign,
-        page_map::FOREIGN | page_map::GONE => Kind::Wrong(Misuse::NotABlock),
+        page_map::FOREIGN | page_map::GONE if foreign::plausible(block) => Kind::Foreign,
+        page_map::GONE => Kind::Wrong(Misuse::AlreadyFree),
+        page_map::FOREIGN => Kind::Wrong(Misuse::NotABlock),
         _ => Kind::Bin(code),
     }
 }
@@ -191,14 +191,6 @@ fn inside_segment(block: *mut u8) -> Misuse {
     // is an error that ends the process.
     let free = unsafe { (*Segment::of(block)).free };
     if free >> index & 1 == 1 { Misuse::AlreadyFree } else { Misuse::NotABlock }
-}
-
-/// Whether the words that libc keeps below a block can be read.
-fn mapped(block: *mut u8) -> bool {
-    let mut resident = 0u8;
-    let page = block.wrapping_sub(16).map_addr(|address| address & !(OS_PAGE - 1));
-    // SAFETY: mincore writes one byte for one page, and fails if the page is not mapped.
-    unsafe { libc::mincore(page.cast(), 1, &raw mut resident) == 0 }
 }
 
 /// See [`Front::deallocate`](super::Front::deallocate).

@@ -1,8 +1,10 @@
 //! libc's own allocator, for pointers that are not ours, reached through weak references: a static program that links
 //! this crate must not pull libc's malloc in beside it, and finds null here.
 
-use core::arch::global_asm;
+use crate::config::bins::OS_PAGE;
+use core::arch::{asm, global_asm};
 use core::ffi::c_void;
+use core::ptr::without_provenance_mut;
 
 global_asm!(
     ".pushsection .data.rel.ro.hakmem_foreign,\"aw\",@progbits",
@@ -71,4 +73,50 @@ pub unsafe fn libc_usable_size(block: *mut u8) -> usize {
     // SAFETY: glibc keeps the size word directly below every live block.
     let word = unsafe { *block.cast::<usize>().sub(1) };
     (word & !FLAGS) - if word & MAPPED != 0 { 16 } else { 8 }
+}
+
+/// Whether a pointer that is not ours can be a block of another allocator: its surroundings are mapped, and it points
+/// neither into a loaded object (a static variable) nor into the calling thread's stack. libc's own checks would miss many
+/// of these, and take the pointer.
+#[must_use]
+pub fn plausible(block: *mut u8) -> bool {
+    mapped(block) && !on_stack(block.addr()) && !in_object(block.addr())
+}
+
+/// Whether the words that libc keeps below a block can be read.
+fn mapped(block: *mut u8) -> bool {
+    let mut resident = 0u8;
+    let page = block.wrapping_sub(16).map_addr(|address| address & !(OS_PAGE - 1));
+    // SAFETY: mincore writes one byte for one page, and fails if the page is not mapped.
+    unsafe { libc::mincore(page.cast(), 1, &raw mut resident) == 0 }
+}
+
+/// Whether `address` lies between here and the end of the calling thread's stack. That is where the kernel put the
+/// program's random bytes for the first thread, and the thread's control block for any other.
+fn on_stack(address: usize) -> bool {
+    let here = (&raw const address).addr();
+    let control: usize;
+    // SAFETY: the word at fs:0 holds the control block's own address, by the ABI of thread-local storage.
+    unsafe { asm!("mov {0}, qword ptr fs:[0]", out(reg) control, options(pure, readonly, nostack, preserves_flags)) };
+    // SAFETY: getauxval only reads.
+    let random = unsafe { libc::getauxval(libc::AT_RANDOM) } as usize;
+    [control, random].into_iter().filter(|&end| end > here).min().is_some_and(|end| (here..end).contains(&address))
+}
+
+/// Whether `address` lies in a segment of a loaded object.
+fn in_object(address: usize) -> bool {
+    unsafe extern "C" fn holds(info: *mut libc::dl_phdr_info, _: usize, address: *mut c_void) -> libc::c_int {
+        // SAFETY: the dynamic linker describes a loaded object, with as many program headers as it says.
+        let (start, headers) = unsafe {
+            let info = &*info;
+            (info.dlpi_addr as usize, core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)))
+        };
+        let inside = headers.iter().any(|header| {
+            header.p_type == libc::PT_LOAD
+                && address.addr().wrapping_sub(start.wrapping_add(header.p_vaddr as usize)) < header.p_memsz as usize
+        });
+        libc::c_int::from(inside)
+    }
+    // SAFETY: the callback reads what it is given and nothing else; the address is passed as an opaque pointer.
+    unsafe { libc::dl_iterate_phdr(Some(holds), without_provenance_mut(address)) != 0 }
 }
