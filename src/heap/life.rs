@@ -2,9 +2,10 @@
 
 use super::state::State;
 use super::thread::ThreadHeap;
+use crate::os::signals;
 use core::ffi::c_void;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 unsafe extern "C" {
     // What pthread_atfork calls; used directly because that wrapper is not in the shared libc. A null handle means that
@@ -84,12 +85,21 @@ fn for_each_lock(state: &State, visit: impl Fn(&crate::os::lock::Lock)) {
     visit(state.shared.huge.raw());
 }
 
+/// The forking thread's signal mask. Guarded by the locks that it holds meanwhile: one fork at a time.
+static MASK: AtomicU64 = AtomicU64::new(0);
+
+/// Takes every lock. No signal handler may run until they are given back: it would wait for its own thread.
 unsafe extern "C" fn before_fork() {
+    let mask = signals::block_all();
     for_each_state(|state| for_each_lock(state, |lock| lock.lock()));
+    // Relaxed: read by this thread, or by its copy in the child.
+    MASK.store(mask, Ordering::Relaxed);
 }
 
 unsafe extern "C" fn in_parent() {
+    let mask = MASK.load(Ordering::Relaxed);
     for_each_state(|state| for_each_lock(state, |lock| lock.unlock()));
+    signals::restore(mask);
 }
 
 /// In the child only the forking thread lives on. What the others had cached is lost to it, a bounded amount each; what
@@ -102,4 +112,5 @@ unsafe extern "C" fn in_child() {
             *count = u32::from(own == Some(index));
         }
     });
+    signals::restore(MASK.load(Ordering::Relaxed));
 }

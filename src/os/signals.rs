@@ -1,19 +1,32 @@
 //! The calling thread's signal mask: tells a signal handler from ordinary code, where it is worth a system call.
 
+use core::ptr::null;
+
+/// Blocks every signal that can be blocked and returns the mask as it was.
+#[must_use]
+pub fn block_all() -> u64 {
+    change(&u64::MAX)
+}
+
+/// Makes `mask` the calling thread's signal mask.
+pub fn restore(mask: u64) {
+    change(&mask);
+}
+
 /// The signals that are blocked, one bit each. A handler runs with its own signal blocked (unless it asked for
 /// SA_NODEFER), so a mask that has changed may mean that a handler is at work.
 #[must_use]
 pub fn blocked() -> u64 {
-    let mut mask = 0u64;
-    // SAFETY: with a null new mask the call only writes the old one, eight bytes as the kernel's sets have.
+    change(null())
+}
+
+/// Sets the mask, unless `new` is null; returns the old one.
+fn change(new: *const u64) -> u64 {
+    let mut old = 0u64;
+    // SAFETY: `new` is null or points to a set, `old` is writable; sets are eight bytes for the kernel. The system call
+    // itself, since libc keeps some signals out of a caller's hands, and those have handlers too.
     unsafe {
-        libc::syscall(
-            libc::SYS_rt_sigprocmask,
-            libc::SIG_BLOCK,
-            core::ptr::null::<u64>(),
-            &raw mut mask,
-            size_of::<u64>(),
-        );
+        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, new, &raw mut old, size_of::<u64>());
     }
-    mask
+    old
 }
