@@ -52,7 +52,7 @@ pub trait CAbi {
     /// `malloc_trim`: 1 if memory went back to the OS. The padding that glibc would keep is not kept.
     fn trim() -> c_int;
 
-    /// `mallinfo2`, see [`info`].
+    /// `mallinfo2`, in glibc's fields; metadata counts as free.
     fn mallinfo2() -> libc::mallinfo2;
 
     /// `mallinfo`: the same numbers, capped where they do not fit.

@@ -241,10 +241,13 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
 ///     /// Every class on LEGACY, freed memory kept.
 ///     pub Kept in kept = Words::new(Routes::all(Route::Legacy)).with(Knob::FreeKeep)
 /// }
-/// let block = Kept::allocate(100);
-/// assert_eq!(block.addr() % 16, 0);
-/// // SAFETY: the block is live.
-/// unsafe { Kept::deallocate(block) };
+///
+/// fn main() {
+///     let block = Kept::allocate(100);
+///     assert_eq!(block.addr() % 16, 0);
+///     // SAFETY: the block is live.
+///     unsafe { Kept::deallocate(block) };
+/// }
 /// ```
 ///
 /// The module name (`kept`) also names symbols, so it must be unique within the process image.

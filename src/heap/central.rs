@@ -3,6 +3,7 @@
 //! Called once a batch, by routes and by single requests of threads that have no heap.
 
 use super::arena::Arena;
+use super::list::List;
 use super::magazine::Slot;
 use super::segment::{Misuse, Page, Segment, WORDS};
 use super::{page_map, pages, scavenge};
@@ -14,10 +15,7 @@ use core::sync::atomic::Ordering;
 
 /// The pages of one bin with at least one free block; full pages are in no list. Blocks come from the head; pages that
 /// were scavenged stand at the tail.
-pub struct Central {
-    head: *mut Page,
-    tail: *mut Page,
-}
+pub struct Central(List<Page>);
 
 /// The free blocks of a page, taken out of it: its bitmap, and how many they are.
 pub struct Saved {
@@ -53,50 +51,7 @@ impl Central {
     /// A central bin without pages.
     #[must_use]
     pub const fn new() -> Self {
-        Self { head: null_mut(), tail: null_mut() }
-    }
-
-    /// Adds a page at the head.
-    ///
-    /// # Safety
-    /// `page` serves this bin, has a free block and is not in the list.
-    unsafe fn link(&mut self, page: *mut Page) {
-        // SAFETY: the lock of this central bin is held, which guards the links of its pages.
-        unsafe {
-            (*page).prev = null_mut();
-            (*page).next = self.head;
-            if self.head.is_null() { self.tail = page } else { (*self.head).prev = page }
-        }
-        self.head = page;
-    }
-
-    /// Adds a page at the tail.
-    ///
-    /// # Safety
-    /// As for `link`.
-    unsafe fn link_last(&mut self, page: *mut Page) {
-        // SAFETY: as in `link`.
-        unsafe {
-            (*page).next = null_mut();
-            (*page).prev = self.tail;
-            if self.tail.is_null() { self.head = page } else { (*self.tail).next = page }
-        }
-        self.tail = page;
-    }
-
-    /// # Safety
-    /// `page` is in the list.
-    unsafe fn unlink(&mut self, page: *mut Page) {
-        // SAFETY: as in `link`.
-        unsafe {
-            let (prev, next) = ((*page).prev, (*page).next);
-            if prev.is_null() {
-                self.head = next
-            } else {
-                (*prev).next = next
-            }
-            if next.is_null() { self.tail = prev } else { (*next).prev = prev }
-        }
+        Self(List::new())
     }
 
     /// The next page for the scavenging pass `pass`, its free blocks saved in `saved`. Looks at a few pages a call, so
@@ -104,17 +59,17 @@ impl Central {
     pub fn next_to_scavenge(&mut self, pass: u16, saved: &mut Saved) -> Found {
         const LOOKS: usize = 16;
         for _ in 0..LOOKS {
-            let page = self.head;
+            let page = self.0.first();
             // SAFETY: pages in the list serve this bin, whose lock is held.
             unsafe {
                 if page.is_null() || (*page).pass == pass {
                     return Found::Nothing;
                 }
                 (*page).pass = pass;
-                self.unlink(page);
+                self.0.remove(page);
                 let mask = (*page).free_os_pages();
                 if mask & !(*page).purged == 0 {
-                    self.link_last(page);
+                    self.0.push_last(page);
                     continue;
                 }
                 saved.count = (*page).free;
@@ -145,7 +100,7 @@ pub fn take(
     let mut taken = 0;
     let mut central = arena.bin(bin).central.lock_with(patience)?;
     while taken < most {
-        if central.head.is_null() {
+        if central.0.first().is_null() {
             if taken > 0 {
                 break;
             }
@@ -160,16 +115,16 @@ pub fn take(
             // Worth waiting for in any case: it was free before, so interrupted code does not hold it.
             central = arena.bin(bin).central.lock();
             // SAFETY: it is fresh and serves this bin.
-            unsafe { central.link(run.page) };
+            unsafe { central.0.push_first(run.page) };
             // Relaxed, here and below: counts, compared with limits.
             arena.bin_pages.fetch_add(1, Ordering::Relaxed);
         }
-        let page = central.head;
+        let page = central.0.first();
         // SAFETY: pages in the list serve this bin, whose lock is held.
         unsafe {
             taken += (*page).take(most - taken, &mut give);
             if (*page).free == 0 {
-                central.unlink(page);
+                central.0.remove(page);
             }
         }
     }
@@ -210,7 +165,7 @@ pub unsafe fn give_back(bin: usize, blocks: &[Slot]) {
         *place = block;
         count += 1;
     }
-    let mut emptied: *mut Page = null_mut();
+    let mut emptied = List::new();
     while count > 0 {
         // One arena at a time: those that belong to another one stay for the next round.
         // SAFETY: the blocks came through magazines of `bin`.
@@ -235,12 +190,11 @@ pub unsafe fn give_back(bin: usize, blocks: &[Slot]) {
                             break;
                         }
                         if (*page).free == 1 {
-                            central.link(page);
+                            central.0.push_first(page);
                         }
                         if (*page).free == (*page).blocks {
-                            central.unlink(page);
-                            (*page).next = emptied;
-                            emptied = page;
+                            central.0.remove(page);
+                            emptied.push_first(page);
                         }
                     }
                     Ok(_) => {
@@ -261,12 +215,12 @@ pub unsafe fn give_back(bin: usize, blocks: &[Slot]) {
         // Relaxed: a count, compared with limits.
         arena.out.fetch_sub((count - kept) * bins::size_of_bin(bin), Ordering::Relaxed);
         count = kept;
-        while !emptied.is_null() {
-            // SAFETY: all blocks of the page are free and it is in no list, so it is this thread's alone.
+        while !emptied.first().is_null() {
+            let page = emptied.first();
+            // SAFETY: all blocks of the page are free and it is in no other list, so it is this thread's alone.
             unsafe {
-                let next = (*emptied).next;
-                retire(emptied);
-                emptied = next;
+                emptied.remove(page);
+                retire(page);
             }
         }
         scavenge::check(arena);
@@ -298,7 +252,7 @@ pub unsafe fn put_back(arena: &Arena, bin: usize, page: *mut Page, saved: &Saved
             *word |= saved;
         }
         if (*page).free > 0 {
-            central.unlink(page);
+            central.0.remove(page);
         }
         (*page).free += saved.count;
         (*page).set_purged((*page).purged | purged);
@@ -306,7 +260,7 @@ pub unsafe fn put_back(arena: &Arena, bin: usize, page: *mut Page, saved: &Saved
             drop(central);
             retire(page);
         } else {
-            central.link_last(page);
+            central.0.push_last(page);
         }
     }
 }

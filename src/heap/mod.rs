@@ -22,6 +22,7 @@ pub mod deferred;
 pub mod depot;
 pub mod huge;
 pub mod life;
+pub mod list;
 pub mod magazine;
 pub mod page_map;
 pub mod pages;

@@ -4,21 +4,20 @@
 //! that was purged to the tail, so that pages are reused while they are warm and purging finds its work at the head.
 
 use super::arena::Arena;
+use super::list::List;
 use super::page_map;
 use super::purge::Keeper;
 use super::segment::{ALL_FREE, Page, Segment};
 use crate::config::bins::{PAGE, SEGMENT_PAGES};
 use crate::os::lock::Patience;
 use crate::os::memory;
-use core::ptr::null_mut;
 
 /// How many segments a request for several pages looks at before a new segment is mapped.
 const LOOKS: usize = 32;
 
 /// What an arena knows of its pages. Counts are in pages unless said.
 pub struct Pages {
-    head: *mut Segment,
-    tail: *mut Segment,
+    list: List<Segment>,
     /// Segments mapped.
     pub segments: usize,
     /// Pages that serve bins or spans, or are out for purging.
@@ -62,59 +61,12 @@ impl Pages {
     /// An arena's pages at the beginning: none.
     #[must_use]
     pub const fn new() -> Self {
-        Self { head: null_mut(), tail: null_mut(), segments: 0, in_use: 0, dirty: 0, keeper: Keeper::new() }
-    }
-
-    /// # Safety
-    /// `segment` belongs to this arena and is in no list.
-    unsafe fn push_head(&mut self, segment: *mut Segment) {
-        // SAFETY: the caller holds the lock of this arena's pages, which guards the links of its segments.
-        unsafe {
-            (*segment).prev = null_mut();
-            (*segment).next = self.head;
-            if self.head.is_null() {
-                self.tail = segment;
-            } else {
-                (*self.head).prev = segment;
-            }
-        }
-        self.head = segment;
-    }
-
-    /// # Safety
-    /// As for `push_head`.
-    unsafe fn push_tail(&mut self, segment: *mut Segment) {
-        // SAFETY: as in `push_head`.
-        unsafe {
-            (*segment).next = null_mut();
-            (*segment).prev = self.tail;
-            if self.tail.is_null() {
-                self.head = segment;
-            } else {
-                (*self.tail).next = segment;
-            }
-        }
-        self.tail = segment;
-    }
-
-    /// # Safety
-    /// `segment` is in this list.
-    unsafe fn unlink(&mut self, segment: *mut Segment) {
-        // SAFETY: as in `push_head`.
-        unsafe {
-            let (prev, next) = ((*segment).prev, (*segment).next);
-            if prev.is_null() {
-                self.head = next
-            } else {
-                (*prev).next = next
-            }
-            if next.is_null() { self.tail = prev } else { (*next).prev = prev }
-        }
+        Self { list: List::new(), segments: 0, in_use: 0, dirty: 0, keeper: Keeper::new() }
     }
 
     /// Takes `count` neighbouring free pages, dirty ones first if there is a choice within a segment.
     fn take(&mut self, count: usize) -> Option<Run> {
-        let mut segment = self.head;
+        let mut segment = self.list.first();
         for _ in 0..LOOKS {
             if segment.is_null() {
                 return None;
@@ -126,7 +78,7 @@ impl Pages {
                 return Some(unsafe { self.take_at(segment, first, count) });
             }
             // SAFETY: as above.
-            segment = unsafe { (*segment).next };
+            segment = unsafe { self.list.after(segment) };
         }
         None
     }
@@ -141,7 +93,7 @@ impl Pages {
             (*segment).free &= !mask;
             (*segment).dirty &= !mask;
             if (*segment).free == 0 {
-                self.unlink(segment);
+                self.list.remove(segment);
             }
             self.in_use += count;
             self.dirty -= dirty.count_ones() as usize;
@@ -168,27 +120,27 @@ impl Pages {
             }
             if dirty && was_dirty == 0 {
                 if was_free != 0 {
-                    self.unlink(segment);
+                    self.list.remove(segment);
                 }
-                self.push_head(segment);
+                self.list.push_first(segment);
             } else if !dirty {
                 if was_free != 0 {
-                    self.unlink(segment);
+                    self.list.remove(segment);
                 }
-                self.push_tail(segment);
+                self.list.push_last(segment);
             }
         }
     }
 
     /// Takes something out that purging can give back.
     fn pick(&mut self, idle_too: bool) -> Option<Work> {
-        let mut segment = self.head;
+        let mut segment = self.list.first();
         while !segment.is_null() {
             // SAFETY: segments in the list are mapped, and the lock of this arena's pages is held.
             unsafe {
                 let (free, dirty) = ((*segment).free, (*segment).dirty);
                 if free == ALL_FREE && (dirty != 0 || idle_too) {
-                    self.unlink(segment);
+                    self.list.remove(segment);
                     self.segments -= 1;
                     self.dirty -= dirty.count_ones() as usize;
                     self.keeper.gave_back(dirty.count_ones() as usize * PAGE);
@@ -198,14 +150,14 @@ impl Pages {
                     (*segment).free &= !dirty;
                     (*segment).dirty = 0;
                     if (*segment).free == 0 {
-                        self.unlink(segment);
+                        self.list.remove(segment);
                     }
                     self.in_use += dirty.count_ones() as usize;
                     self.dirty -= dirty.count_ones() as usize;
                     self.keeper.gave_back(dirty.count_ones() as usize * PAGE);
                     return Some(Work::Dirty(segment, dirty));
                 }
-                segment = (*segment).next;
+                segment = self.list.after(segment);
             }
         }
         None
@@ -234,7 +186,7 @@ pub fn take(arena: &'static Arena, count: usize, patience: Patience) -> Option<O
     pages.segments += 1;
     // SAFETY: the segment is new, in no list, and all its pages are free; the first one is its header's.
     unsafe {
-        pages.push_head(segment);
+        pages.list.push_first(segment);
         Some(Some(pages.take_at(segment, 1, count)))
     }
 }

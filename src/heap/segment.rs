@@ -5,6 +5,7 @@
 //! their memory is never written.
 
 use super::arena::Arena;
+use super::list::{Linked, Links};
 use super::page_map;
 use crate::config::bins::{self, OS_PAGE, PAGE, PAGE_BLOCKS, PAGE_SHIFT, SEGMENT, SEGMENT_PAGES};
 use crate::os::memory;
@@ -17,14 +18,12 @@ pub const WORDS: usize = PAGE_BLOCKS / 64;
 /// The free mask of a segment none of whose pages is in use: all but the header's.
 pub const ALL_FREE: u32 = !1;
 
-/// One page of a segment. While it serves a bin, `next` to `free` are guarded by the central bin (`arena`, `bin`); all
+/// One page of a segment. While it serves a bin, `links` to `free` are guarded by the central bin (`arena`, `bin`); all
 /// else is written only while the page is taken or released, when it belongs to one thread.
 #[repr(C, align(64))]
 pub struct Page {
-    /// Next page of the central bin's list.
-    pub next: *mut Page,
-    /// Previous page of the central bin's list.
-    pub prev: *mut Page,
+    /// Its place in the central bin's list; while it is being retired, in the list of the retiring thread.
+    pub links: Links<Page>,
     /// Blocks whose bit is set.
     pub free: u16,
     /// Blocks in all.
@@ -46,13 +45,11 @@ pub struct Page {
     pub arena: *const Arena,
 }
 
-/// The header of a segment. `next` to `dirty` are guarded by the pages of `arena`; the rest never changes.
+/// The header of a segment. `links` to `dirty` are guarded by the pages of `arena`; the rest never changes.
 #[repr(C, align(64))]
 pub struct Segment {
-    /// Next segment of the arena's list.
-    pub next: *mut Segment,
-    /// Previous segment of the arena's list.
-    pub prev: *mut Segment,
+    /// Its place in the arena's list.
+    pub links: Links<Segment>,
     /// Free pages, one bit each.
     pub free: u32,
     /// Free pages that may hold old contents, one bit each; a subset of `free`.
@@ -74,6 +71,22 @@ fn stagger(start: usize) -> usize {
 
 const _: () = assert!(size_of::<Segment>() + 7 * OS_PAGE + 15 * 64 <= PAGE);
 const _: () = assert!(core::mem::offset_of!(Segment, bits) + 15 * 64 <= OS_PAGE);
+
+impl Linked for Page {
+    #[inline]
+    fn links(this: *mut Self) -> *mut Links<Self> {
+        // SAFETY: descriptors live in mapped headers.
+        unsafe { &raw mut (*this).links }
+    }
+}
+
+impl Linked for Segment {
+    #[inline]
+    fn links(this: *mut Self) -> *mut Links<Self> {
+        // SAFETY: headers of segments in lists are mapped.
+        unsafe { &raw mut (*this).links }
+    }
+}
 
 impl Segment {
     /// The header of the segment that `address` lies in.
@@ -168,8 +181,6 @@ impl Page {
         self.set_purged(if clean { u16::MAX } else { 0 });
         self.blocks = blocks as u16;
         self.free = blocks as u16;
-        self.next = null_mut();
-        self.prev = null_mut();
         // SAFETY: the bitmap belongs to the page.
         let bits = unsafe { &mut *self.bits };
         for (index, word) in bits.iter_mut().take(blocks.div_ceil(64)).enumerate() {

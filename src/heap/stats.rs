@@ -52,14 +52,15 @@ impl Usage {
             }
             let stock = arena.stock.lock();
             usage.metadata += stock.mapped;
-            let mut heap = stock.live;
+            let mut heap = stock.live.first();
             // SAFETY: heaps in the list are initialised, and it is locked.
             while let Some(this) = unsafe { heap.as_ref() } {
                 usage.threads += 1;
                 for bin in 1..BINS {
                     usage.add_cached(bin, this.cached(bin));
                 }
-                heap = this.next;
+                // SAFETY: it is in the list.
+                heap = unsafe { stock.live.after(heap) };
             }
         }
         // What is out of the bitmaps and not in a cache is the program's.

@@ -1,6 +1,7 @@
 //! The stock of an arena: memory for magazines and thread heaps, which are recycled and never given back.
 
 use super::arena::Arena;
+use super::list::List;
 use super::magazine::{Magazine, MagazineList};
 use super::thread::ThreadHeap;
 use crate::os::memory;
@@ -14,9 +15,9 @@ pub struct Stock {
     cursor: *mut u8,
     left: usize,
     magazines: MagazineList,
-    idle: *mut ThreadHeap,
-    /// The heaps of live threads, linked through `next`.
-    pub live: *mut ThreadHeap,
+    idle: List<ThreadHeap>,
+    /// The heaps of live threads.
+    pub live: List<ThreadHeap>,
     /// Bytes mapped for metadata.
     pub mapped: usize,
 }
@@ -29,8 +30,8 @@ impl Stock {
             cursor: null_mut(),
             left: 0,
             magazines: MagazineList::new(),
-            idle: null_mut(),
-            live: null_mut(),
+            idle: List::new(),
+            live: List::new(),
             mapped: 0,
         }
     }
@@ -96,10 +97,10 @@ pub unsafe fn give_magazine(arena: &Arena, magazine: *mut Magazine) {
 /// the OS refuses.
 pub fn heap(arena: &Arena) -> *mut ThreadHeap {
     let mut stock = arena.stock.lock();
-    let idle = stock.idle;
+    let idle = stock.idle.first();
     if !idle.is_null() {
-        // SAFETY: idle heaps belong to the stock, whose lock is held.
-        stock.idle = unsafe { (*idle).next };
+        // SAFETY: it is in that list.
+        unsafe { stock.idle.remove(idle) };
         return idle;
     }
     drop(stock);
@@ -111,16 +112,8 @@ pub fn heap(arena: &Arena) -> *mut ThreadHeap {
 /// # Safety
 /// The caller owns `heap`, initialised, in no list.
 pub unsafe fn enlist(arena: &Arena, heap: *mut ThreadHeap) {
-    let mut stock = arena.stock.lock();
-    // SAFETY: the lock guards the links of live heaps.
-    unsafe {
-        (*heap).prev = null_mut();
-        (*heap).next = stock.live;
-        if !stock.live.is_null() {
-            (*stock.live).prev = heap;
-        }
-    }
-    stock.live = heap;
+    // SAFETY: the caller owns the heap, which is in no list.
+    unsafe { arena.stock.lock().live.push_first(heap) };
 }
 
 /// Takes a heap out of the list of live ones and keeps it for the next thread.
@@ -129,18 +122,9 @@ pub unsafe fn enlist(arena: &Arena, heap: *mut ThreadHeap) {
 /// `heap` is live in `arena`, and its thread uses it no more.
 pub unsafe fn retire_heap(arena: &Arena, heap: *mut ThreadHeap) {
     let mut stock = arena.stock.lock();
-    // SAFETY: the lock guards the links of live and idle heaps.
+    // SAFETY: a live heap is in that list.
     unsafe {
-        let (prev, next) = ((*heap).prev, (*heap).next);
-        if prev.is_null() {
-            stock.live = next
-        } else {
-            (*prev).next = next
-        }
-        if !next.is_null() {
-            (*next).prev = prev;
-        }
-        (*heap).next = stock.idle;
+        stock.live.remove(heap);
+        stock.idle.push_first(heap);
     }
-    stock.idle = heap;
 }

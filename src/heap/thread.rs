@@ -8,6 +8,7 @@
 
 use super::arena::Arena;
 use super::central;
+use super::list::{Linked, Links};
 use super::magazine::{DUMMY, Dummy, Magazine, MagazineList, MagazineStack, Slot, TABLE};
 use super::state::{FIRST, State};
 use super::stock;
@@ -59,10 +60,8 @@ pub struct ThreadHeap {
     pub peak: Cell<usize>,
     /// The thread's signal mask when it got the heap.
     pub mask: u64,
-    /// Links of the stock's lists.
-    pub next: *mut ThreadHeap,
-    /// Links of the stock's lists.
-    pub prev: *mut ThreadHeap,
+    /// Its place in the stock's lists.
+    links: Links<ThreadHeap>,
 }
 
 // One OS page, so that a thread that allocates little stays small.
@@ -90,6 +89,13 @@ impl NoHeap {
 pub static EMPTY: NoHeap = NoHeap::new(&DUMMY);
 /// The heap of a thread whose exit hook ran.
 pub static DEAD: NoHeap = NoHeap::new(&DUMMY);
+
+impl Linked for ThreadHeap {
+    fn links(this: *mut Self) -> *mut Links<Self> {
+        // SAFETY: heaps in lists live in the stock's memory.
+        unsafe { &raw mut (*this).links }
+    }
+}
 
 impl BinCache {
     const fn new() -> Self {
@@ -147,8 +153,7 @@ impl ThreadHeap {
                 chain_bytes: Cell::new(0),
                 peak: Cell::new(0),
                 mask: signals::blocked(),
-                next: null_mut(),
-                prev: null_mut(),
+                links: Links::new(),
             });
             stock::enlist(arena, raw);
             &*raw
