@@ -222,6 +222,7 @@ const EXPORTS: &[&str] = &[
     "aligned_alloc",
     "calloc",
     "cfree",
+    "dlopen",
     "free",
     "free_aligned_sized",
     "free_sized",

@@ -5,6 +5,9 @@
 #![no_std]
 
 #[cfg(hakmem_preset)]
+mod deepbind;
+
+#[cfg(hakmem_preset)]
 hakmem::export_malloc!(hakmem::Selected);
 
 /// The prebuilt core library refers to it; with panics that abort nobody calls it, and optimisation drops it.

@@ -35,6 +35,9 @@ pub const MAGAZINE_SLOTS: usize = 64;
 /// Blocks that a full magazine may hold in all, in bytes: bounds the capacity for large bins.
 const MAGAZINE_BYTES: usize = 32 * 1024;
 
+/// Blocks that a thread's first magazine of a bin may hold in all, in bytes: it grows with misses.
+const FIRST_BYTES: usize = 8 * 1024;
+
 /// The bin of a request of `size` bytes, for `1 <= size <= BIN_MAX`.
 #[must_use]
 #[inline(always)]
@@ -92,6 +95,8 @@ pub struct Shape {
     pub blocks: u16,
     /// Most blocks of a magazine.
     pub capacity: u16,
+    /// Blocks that the first magazine of a thread has room for.
+    pub first: u16,
     /// `offset * reciprocal >> 32 == offset / size` for every offset below [`PAGE`].
     pub reciprocal: u32,
 }
@@ -99,30 +104,44 @@ pub struct Shape {
 /// The shape of every bin. Bin 0 has no blocks.
 pub static SHAPES: [Shape; BINS] = shapes();
 
+/// `value`, but at least `low` and at most `high`.
+const fn between(low: usize, value: usize, high: usize) -> usize {
+    if value < low {
+        low
+    } else if value > high {
+        high
+    } else {
+        value
+    }
+}
+
 const fn shapes() -> [Shape; BINS] {
-    let mut table = [Shape { size: 0, blocks: 0, capacity: 0, reciprocal: 0 }; BINS];
+    let mut table = [Shape { size: 0, blocks: 0, capacity: 0, first: 0, reciprocal: 0 }; BINS];
     let mut bin = 1;
     while bin < BINS {
         let size = size_of_bin(bin);
-        let fit = MAGAZINE_BYTES / size;
-        let most = MAGAZINE_SLOTS - 1;
-        let capacity = if fit > most {
-            most
-        } else if fit < 2 {
-            2
-        } else {
-            fit
-        };
         table[bin] = Shape {
             size: size as u32,
             blocks: (PAGE / size) as u16,
-            capacity: capacity as u16,
+            capacity: between(2, MAGAZINE_BYTES / size, MAGAZINE_SLOTS - 1) as u16,
+            first: between(2, FIRST_BYTES / size, 8) as u16,
             // Rounded up: exact for offsets below 2^16 and sizes from 16 (checked by a test over all of them).
             reciprocal: ((1u64 << 32).div_ceil(size as u64)) as u32,
         };
         bin += 1;
     }
     table
+}
+
+impl Shape {
+    /// Number of the block that starts `offset` bytes into a page; None if none does.
+    #[inline]
+    #[must_use]
+    pub fn block_at(&self, offset: usize) -> Option<usize> {
+        debug_assert!(offset < PAGE);
+        let block = ((offset as u64 * u64::from(self.reciprocal)) >> 32) as usize;
+        (block * self.size as usize == offset && block < usize::from(self.blocks)).then_some(block)
+    }
 }
 
 /// The shape of `bin`, which must be below [`BINS`].

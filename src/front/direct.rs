@@ -15,7 +15,7 @@
 //! all are that one test.
 
 use super::service;
-use crate::config::bins::{self, ALIGN, BIN_MAX, SMALL_MAX};
+use crate::config::bins::{self, ALIGN, BIN_MAX, PAGE, SMALL_MAX};
 use crate::config::{Knob, Words};
 use crate::heap::magazine::beyond;
 use crate::heap::page_map;
@@ -207,7 +207,11 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
             return unsafe { service::reallocate(I::state(), block, size) };
         }
         // SAFETY: `bin` was just found to be one.
-        let usable = unsafe { bins::shape(bin) }.size as usize;
+        let shape = unsafe { bins::shape(bin) };
+        let usable = shape.size as usize;
+        if shape.block_at(block.addr() % PAGE).is_none() {
+            service::reject("realloc", block);
+        }
         if size <= usable {
             return block;
         }

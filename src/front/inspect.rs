@@ -16,7 +16,7 @@ pub fn trim(state: &'static State) -> bool {
     if let Some(heap) = ThreadHeap::of(state) {
         heap.flush();
     }
-    let mut bytes = state.shared.huge.trim();
+    let mut bytes = state.shared.huge.trim(0);
     // Blocks go home to any arena, so every depot is emptied before the first arena is purged.
     state.arenas().for_each(depot::drain);
     for arena in state.arenas() {

@@ -276,7 +276,7 @@ pub unsafe fn reallocate(state: &'static State, block: *mut u8, size: usize) -> 
     match stays {
         Ok(now) if !now.is_null() => return now,
         Ok(_) => {}
-        Err(_) => report::fatal("realloc", "invalid pointer", block.addr()),
+        Err(_) => reject("realloc", block),
     }
     let new = allocate(state, size);
     if !new.is_null() {
@@ -288,6 +288,13 @@ pub unsafe fn reallocate(state: &'static State, block: *mut u8, size: usize) -> 
         }
     }
     new
+}
+
+/// Ends the process: `function` was given a pointer that is no block.
+#[cold]
+#[inline(never)]
+pub fn reject(function: &str, block: *mut u8) -> ! {
+    report::fatal(function, "invalid pointer", block.addr())
 }
 
 /// See [`Front::usable_size`](super::Front::usable_size).
@@ -314,7 +321,7 @@ pub unsafe fn usable_size(block: *mut u8) -> usize {
         };
         match result {
             Ok(size) => size,
-            Err(_) => report::fatal("malloc_usable_size", "invalid pointer", block.addr()),
+            Err(_) => reject("malloc_usable_size", block),
         }
     })
 }

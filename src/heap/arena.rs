@@ -15,7 +15,7 @@ use crate::config::bins::{BINS, PAGE};
 use crate::os::lock::Locked;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// Number of arenas; beyond as many threads, several share one.
+/// Most arenas; threads are spread over fewer where there are few processors, and share them beyond that.
 pub const ARENAS: usize = 64;
 
 /// What the threads of an arena share for one bin.

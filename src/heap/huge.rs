@@ -13,7 +13,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// Freed blocks that are kept at most.
-const KEPT: usize = 32;
+const KEPT: usize = 512;
 
 #[derive(Clone, Copy)]
 struct Range {
@@ -129,6 +129,7 @@ impl Huge {
     pub fn allocate(&self, size: usize, align: usize, zero: bool, patience: Patience) -> *mut u8 {
         let Some(len) = size.max(1).checked_next_multiple_of(PAGE) else { return null_mut() };
         let cached = self.cache.lock_with(patience).and_then(|mut cache| {
+            cache.keeper.gives(self.live.load(Ordering::Relaxed) + len);
             let fit = if align <= PAGE { cache.take(len) } else { None };
             if fit.is_none() {
                 cache.keeper.wanted(len);
@@ -166,37 +167,30 @@ impl Huge {
         // Relaxed: counts, compared with limits.
         let live = self.live.fetch_sub(range.len, Ordering::Relaxed) - range.len;
         self.blocks.fetch_sub(1, Ordering::Relaxed);
-        let mut surplus = [NOTHING; KEPT + 1];
-        let mut count = 0;
         let mut cache = self.cache.lock();
-        if cache.count == KEPT {
-            surplus[count] = cache.remove(0);
-            count += 1;
-        }
+        let full = (cache.count == KEPT).then(|| cache.remove(0));
         cache.add(range);
-        if !keep_all && cache.bytes > cache.keeper.allowance(live) {
-            let target = cache.keeper.target(live);
-            while cache.bytes > target && cache.count > 0 {
-                let oldest = cache.remove(0);
-                cache.keeper.gave_back(oldest.len);
-                surplus[count % (KEPT + 1)] = oldest;
-                count += 1;
-            }
-        }
+        let target = (!keep_all && cache.bytes > cache.keeper.allowance(live)).then(|| cache.keeper.target(live));
         drop(cache);
-        surplus.iter().take(count).for_each(|range| range.unmap());
+        if let Some(oldest) = full {
+            oldest.unmap();
+        }
+        if let Some(target) = target {
+            self.trim(target);
+        }
         Ok(())
     }
 
-    /// Gives every cached block back; returns the bytes given back.
-    pub fn trim(&self) -> usize {
+    /// Gives cached blocks back, the oldest first, until at most `target` bytes are cached; returns the bytes given back.
+    pub fn trim(&self, target: usize) -> usize {
         let mut bytes = 0;
         loop {
             let mut cache = self.cache.lock();
-            if cache.count == 0 {
+            if cache.count == 0 || cache.bytes <= target {
                 return bytes;
             }
             let range = cache.remove(0);
+            cache.keeper.gave_back(range.len);
             drop(cache);
             bytes += range.len;
             range.unmap();

@@ -14,6 +14,7 @@
 
 use super::magazine::TABLE;
 use crate::config::bins::{BINS, PAGE, PAGE_SHIFT};
+use crate::os::memory;
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -132,10 +133,10 @@ fn window_writable(window: usize) -> bool {
     let start = base().wrapping_add(window * WINDOW);
     // Two threads may both come here: making writable twice is harmless, and so is mapping twice (the second fails).
     let writable = if limited() {
-        !crate::os::memory::map_at(start.addr(), WINDOW).is_null() || word.load(Ordering::Acquire) & bit != 0
+        !memory::map_at(start.addr(), WINDOW).is_null() || word.load(Ordering::Acquire) & bit != 0
     } else {
-        // SAFETY: the range is part of the map's own reservation.
-        unsafe { libc::mprotect(start.cast(), WINDOW, libc::PROT_READ | libc::PROT_WRITE) == 0 }
+        // Nothing was written there yet, so if the one is refused the other will do, and readers see zeroes throughout.
+        memory::make_writable(start, WINDOW) || memory::map_over(start, WINDOW)
     };
     if writable {
         word.fetch_or(bit, Ordering::Release);

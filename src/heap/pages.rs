@@ -97,6 +97,7 @@ impl Pages {
             }
             self.in_use += count;
             self.dirty -= dirty.count_ones() as usize;
+            self.keeper.gives((*(*Segment::page(segment, first)).arena).live() + count * PAGE);
             if dirty == 0 {
                 self.keeper.wanted(count * PAGE);
             }

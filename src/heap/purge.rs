@@ -2,18 +2,23 @@
 //!
 //! Giving memory back at once makes programs that free and allocate in turn fault it in again each time; keeping it
 //! all makes a program that had one burst stay large. A [`Keeper`] allows as much empty memory as there is live memory,
-//! plus a floor, plus what experience adds: memory that was given back and wanted again within a second was given back
-//! too early, so that much more is kept from then on; after a quiet while the allowance is halved.
+//! plus a floor; or what experience says, if that is more: memory that was given back and wanted again within a second was
+//! given back too early, so that much more is kept from then on, up to the most that was live lately. After a quiet while
+//! experience counts for half.
+
+use crate::os::clock;
 
 /// Empty memory that is kept whatever is live, in bytes.
-const FLOOR: usize = 2 << 20;
+const FLOOR: usize = 512 << 10;
 /// Wanted again within this many milliseconds: given back too early.
 const SOON: u64 = 1000;
 
 /// The allowance of one pool of empty memory. All quantities are in bytes. Guarded by its pool's lock.
 pub struct Keeper {
-    /// What experience adds to the allowance.
+    /// What experience says may be kept.
     learned: usize,
+    /// The most that was live lately.
+    peak: usize,
     /// Given back at `when` or shortly before, and not wanted since.
     given_back: usize,
     /// Time of the last giving back, or of the last halving.
@@ -24,29 +29,42 @@ impl Keeper {
     /// A keeper without experience.
     #[must_use]
     pub const fn new() -> Self {
-        Self { learned: 0, given_back: 0, when: 0 }
+        Self { learned: 0, peak: 0, given_back: 0, when: 0 }
+    }
+
+    /// The most that experience can say: the peak, and a little more for what lies loose beside it.
+    fn most(&self) -> usize {
+        self.peak + self.peak / 4
     }
 
     /// How much may stay empty while `live` bytes are in use.
     #[must_use]
-    pub fn allowance(&self, live: usize) -> usize {
-        live + FLOOR + self.learned
+    pub fn allowance(&mut self, live: usize) -> usize {
+        self.gives(live);
+        FLOOR + live.max(self.learned.min(self.most()))
     }
 
     /// Called when the pool exceeds its allowance: down to how much it should be purged.
     pub fn target(&mut self, live: usize) -> usize {
-        let now = milliseconds();
+        let now = clock::milliseconds();
         if now.wrapping_sub(self.when) > SOON {
             self.learned /= 2;
+            self.peak = live;
             self.given_back = 0;
         }
         self.when = now;
-        self.allowance(live) / 2
+        self.allowance(live) / 4 * 3
     }
 
     /// Records that `bytes` were given back.
     pub fn gave_back(&mut self, bytes: usize) {
         self.given_back += bytes;
+    }
+
+    /// Records that the pool gives out memory, after which `live` bytes are in use.
+    #[inline]
+    pub fn gives(&mut self, live: usize) {
+        self.peak = self.peak.max(live);
     }
 
     /// Records that the pool had to ask the OS for `bytes`.
@@ -56,8 +74,8 @@ impl Keeper {
         }
         let regretted = bytes.min(self.given_back);
         self.given_back -= regretted;
-        if milliseconds().wrapping_sub(self.when) <= SOON {
-            self.learned += regretted;
+        if clock::milliseconds().wrapping_sub(self.when) <= SOON {
+            self.learned = self.most().min(self.learned + regretted);
         }
     }
 }
@@ -66,12 +84,4 @@ impl Default for Keeper {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// Milliseconds of a clock that only goes forward; coarse, and read without a system call.
-fn milliseconds() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is writable. The call cannot fail for this clock.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut now) };
-    now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
 }

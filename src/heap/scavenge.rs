@@ -7,8 +7,8 @@
 use super::arena::Arena;
 use super::central::{self, Found};
 use crate::config::bins::{BINS, OS_PAGE, PAGE};
-use crate::os::memory;
-use core::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
+use crate::os::{clock, memory};
+use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 
 /// A pass is due when the bytes that are out have fallen by this much,
 const FLOOR: usize = 2 << 20;
@@ -19,10 +19,19 @@ const FEW_SHARE: usize = 16;
 /// and one part in so many of what lies loose: where blocks are large, what is freed can go at once.
 const LOOSE_SHARE: usize = 4;
 
+/// Passes are made at this distance, in milliseconds,
+const PAUSE: u64 = 100;
+/// where more lies loose than this many bytes
+const LOOSE_FLOOR: usize = 1 << 20;
+/// and one part in so many of what is out.
+const LOOSE_MOST: usize = 2;
+
 /// When the next pass of an arena is due. Relaxed throughout: estimates, and one flag that keeps passes apart.
 pub struct Scavenger {
     /// Most bytes that were out since the last pass.
     high: AtomicUsize,
+    /// When the last pass was, in milliseconds.
+    when: AtomicU64,
     /// Number of the last pass.
     pass: AtomicU16,
     /// Whether a pass is at work.
@@ -33,7 +42,12 @@ impl Scavenger {
     /// No pass yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self { high: AtomicUsize::new(0), pass: AtomicU16::new(0), at_work: AtomicBool::new(false) }
+        Self {
+            high: AtomicUsize::new(0),
+            when: AtomicU64::new(0),
+            pass: AtomicU16::new(0),
+            at_work: AtomicBool::new(false),
+        }
     }
 }
 
@@ -60,6 +74,12 @@ pub fn check(arena: &Arena) {
         && !arena.keeps_all()
     {
         pass(arena);
+    } else if loose(arena) > LOOSE_FLOOR + out / LOOSE_MOST && !arena.keeps_all() {
+        // Much lies between used blocks though nothing was given back lately: look again now and then.
+        let now = clock::milliseconds();
+        if now.wrapping_sub(arena.scavenger.when.load(Ordering::Relaxed)) > PAUSE {
+            pass(arena);
+        }
     }
 }
 
@@ -91,6 +111,7 @@ pub fn pass(arena: &Arena) -> usize {
         }
     }
     arena.scavenger.high.store(arena.out.load(Ordering::Relaxed), Ordering::Relaxed);
+    arena.scavenger.when.store(clock::milliseconds(), Ordering::Relaxed);
     arena.scavenger.at_work.store(false, Ordering::Release);
     bytes
 }

@@ -268,10 +268,7 @@ impl Page {
         let offset = address.addr() % PAGE;
         // SAFETY: a page that serves a bin has its number.
         let shape = unsafe { bins::shape(usize::from(self.bin)) };
-        let block = ((offset as u64 * u64::from(shape.reciprocal)) >> 32) as usize;
-        if block * shape.size as usize != offset || block >= usize::from(self.blocks) {
-            return Err(Misuse::NotABlock);
-        }
+        let Some(block) = shape.block_at(offset) else { return Err(Misuse::NotABlock) };
         // SAFETY: `block` is below PAGE_BLOCKS, and the bitmap belongs to the page, which the caller has locked.
         let word = unsafe { (*self.bits).get_unchecked_mut(block / 64) };
         let bit = 1 << (block % 64);

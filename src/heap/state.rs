@@ -7,7 +7,12 @@ use super::huge::Huge;
 use super::life;
 use super::thread::ThreadHeap;
 use crate::os::lock::Locked;
-use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use crate::os::processors;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+/// Arenas that threads are spread over, per processor: enough that those that run at a time seldom share one, few
+/// enough that many threads do not each hold a page of every bin.
+const PER_PROCESSOR: usize = 4;
 
 /// The arena of threads without a heap.
 pub const FIRST: usize = 0;
@@ -22,6 +27,8 @@ pub struct Shared {
     ready: AtomicBool,
     /// Live threads of each arena.
     pub threads: Locked<[u32; ARENAS]>,
+    /// Arenas that threads are spread over; 0 before it is known.
+    spread: AtomicUsize,
     /// The arenas.
     pub arenas: [Arena; ARENAS],
     /// Huge blocks.
@@ -40,6 +47,7 @@ impl Shared {
             key: Locked::new(None),
             ready: AtomicBool::new(false),
             threads: Locked::new([0; ARENAS]),
+            spread: AtomicUsize::new(0),
             arenas: [const { Arena::new() }; ARENAS],
             huge: Huge::new(),
             deferred: Deferred::new(),
@@ -87,6 +95,8 @@ impl State {
             // Tied here, so that the fork hooks see one set of arenas: who has no heap is served by these two.
             self.arena(FIRST);
             self.arena(RESERVE);
+            // Relaxed: published with `ready`.
+            self.shared.spread.store((PER_PROCESSOR * processors::count()).clamp(1, RESERVE), Ordering::Relaxed);
             self.shared.ready.store(true, Ordering::Release);
         }
         // Outside the lock and with `ready` set: registering may allocate.
@@ -106,7 +116,7 @@ impl State {
     pub fn join(&'static self) -> usize {
         let mut threads = self.shared.threads.lock();
         let mut best = 0;
-        for index in 1..ARENAS {
+        for index in 1..self.shared.spread.load(Ordering::Relaxed).min(ARENAS) {
             if threads[index] < threads[best] {
                 best = index;
             }

@@ -18,9 +18,6 @@ use core::cell::{Cell, UnsafeCell};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering, compiler_fence};
 
-/// Capacity of a bin's magazines at its first use; doubled with every miss that reaches the bitmaps.
-const FIRST_CAPACITY: u8 = 8;
-
 /// What a thread keeps for one bin besides the current magazine's top. Written by its own thread only; the atomics are
 /// also read by whoever sums up statistics.
 pub struct BinCache {
@@ -32,7 +29,7 @@ pub struct BinCache {
     pub chain: UnsafeCell<MagazineStack>,
     /// Full magazines: those in the chain, and `previous` if it is full.
     pub full: AtomicU32,
-    /// Room of the current magazine and, if it is full, of `previous`.
+    /// Room of the current magazine; 0 stands for the first capacity.
     pub capacity: AtomicU8,
     /// Whether `previous` is full.
     pub previous_full: Cell<bool>,
@@ -56,6 +53,8 @@ pub struct ThreadHeap {
     pub spare: UnsafeCell<MagazineList>,
     /// Bytes of the blocks in all chains.
     pub chain_bytes: Cell<usize>,
+    /// Bytes of the blocks that all current magazines have room for beyond their first capacity.
+    room: Cell<usize>,
     /// Most bytes that were out of the arena since its caches were last emptied.
     pub peak: Cell<usize>,
     /// The thread's signal mask when it got the heap.
@@ -104,7 +103,7 @@ impl BinCache {
             previous: Cell::new(null_mut()),
             chain: UnsafeCell::new(MagazineStack::new()),
             full: AtomicU32::new(0),
-            capacity: AtomicU8::new(FIRST_CAPACITY),
+            capacity: AtomicU8::new(0),
             previous_full: Cell::new(false),
         }
     }
@@ -151,6 +150,7 @@ impl ThreadHeap {
                 fills: Cell::new(0),
                 spare: UnsafeCell::new(MagazineList::new()),
                 chain_bytes: Cell::new(0),
+                room: Cell::new(0),
                 peak: Cell::new(0),
                 mask: signals::blocked(),
                 links: Links::new(),
@@ -252,14 +252,34 @@ impl ThreadHeap {
     /// Room of the magazines of `bin`.
     #[inline]
     pub fn capacity(&self, bin: usize) -> usize {
-        usize::from(self.bin(bin).capacity.load(Ordering::Relaxed)).min(Self::most(bin))
+        match usize::from(self.bin(bin).capacity.load(Ordering::Relaxed)) {
+            0 => Self::first(bin),
+            capacity => capacity,
+        }
     }
 
-    /// Doubles the room of the magazines of `bin`, up to what its block size allows; returns the new value.
+    /// Room of a bin's first magazine.
+    fn first(bin: usize) -> usize {
+        // SAFETY: callers pass bins.
+        usize::from(unsafe { bins::shape(bin) }.first)
+    }
+
+    /// Doubles the room of the magazines of `bin`, up to what its block size allows, if the budget of the thread has room;
+    /// returns what it is then. The budget follows what is out of the arena, so that caches stay a fraction of it.
     pub fn grow(&self, bin: usize) -> usize {
-        let capacity = (self.capacity(bin) * 2).min(Self::most(bin));
-        self.bin(bin).capacity.store(capacity as u8, Ordering::Relaxed);
-        capacity
+        const FLOOR: usize = 256 << 10;
+        const SHARE: usize = 16;
+        let now = self.capacity(bin);
+        let then = (now * 2).min(Self::most(bin));
+        let more = (then - now) * bins::size_of_bin(bin);
+        // Relaxed: a count, compared with limits.
+        let budget = FLOOR + self.arena.get().out.load(Ordering::Relaxed) / SHARE;
+        if self.room.get() + more > budget {
+            return now;
+        }
+        self.room.set(self.room.get() + more);
+        self.bin(bin).capacity.store(then as u8, Ordering::Relaxed);
+        then
     }
 
     /// Most room of a magazine of `bin`.
@@ -330,7 +350,8 @@ impl ThreadHeap {
                 stock::give_magazine(self.arena.get(), Magazine::of(top));
             }
         }
-        cache.capacity.store(FIRST_CAPACITY, Ordering::Relaxed);
+        self.room.set(self.room.get() - (self.capacity(bin) - Self::first(bin)) * bins::size_of_bin(bin));
+        cache.capacity.store(0, Ordering::Relaxed);
     }
 
     /// Returns the blocks of every chained magazine of `bin` to their pages.

@@ -83,12 +83,12 @@ pub fn plausible(block: *mut u8) -> bool {
     mapped(block) && !on_stack(block.addr()) && !in_object(block.addr())
 }
 
-/// Whether the words that libc keeps below a block can be read.
+/// Whether a block and the words that libc keeps below it can be read.
 fn mapped(block: *mut u8) -> bool {
-    let mut resident = 0u8;
+    let mut resident = [0u8; 2];
     let page = block.wrapping_sub(16).map_addr(|address| address & !(OS_PAGE - 1));
-    // SAFETY: mincore writes one byte for one page, and fails if the page is not mapped.
-    unsafe { libc::mincore(page.cast(), 1, &raw mut resident) == 0 }
+    // SAFETY: mincore writes one byte for each page of the range, one or two, and fails if one is not mapped.
+    unsafe { libc::mincore(page.cast(), block.addr() - page.addr() + 1, (&raw mut resident).cast()) == 0 }
 }
 
 /// Whether `address` lies between here and the end of the calling thread's stack. That is where the kernel put the

@@ -24,7 +24,8 @@ pub fn map_at(address: usize, len: usize) -> *mut u8 {
 }
 
 fn map_as(address: *mut u8, len: usize, protection: i32, flags: i32) -> *mut u8 {
-    // SAFETY: without MAP_FIXED the kernel never replaces a mapping that exists, so no memory in use is touched.
+    // SAFETY: without MAP_FIXED the kernel never replaces a mapping that exists, so no memory in use is touched; with it,
+    // it replaces the caller's own.
     let got =
         unsafe { libc::mmap(address.cast(), len, protection, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags, -1, 0) };
     if got == libc::MAP_FAILED { null_mut() } else { got.cast() }
@@ -41,23 +42,35 @@ pub fn map_aligned(len: usize, align: usize) -> *mut u8 {
     }
     unmap(lucky, len);
     let aligned = reserve_aligned(len, align);
-    if aligned.is_null() {
+    // Only now is the memory charged to the process, and only what is used.
+    if aligned.is_null() || make_writable(aligned, len) {
         return aligned;
     }
-    // Only now is the memory charged to the process, and only what is used.
-    // SAFETY: the range was just reserved by this function and nobody else knows it.
-    if unsafe { libc::mprotect(aligned.cast(), len, libc::PROT_READ | libc::PROT_WRITE) } != 0 {
-        unmap(aligned, len);
-        return null_mut();
-    }
-    aligned
+    unmap(aligned, len);
+    map_within(len, align, libc::PROT_READ | libc::PROT_WRITE)
+}
+
+/// Makes a range writable that was mapped without write access. False if the OS refuses.
+pub fn make_writable(start: *mut u8, len: usize) -> bool {
+    // SAFETY: callers pass ranges that they own.
+    unsafe { libc::mprotect(start.cast(), len, libc::PROT_READ | libc::PROT_WRITE) == 0 }
+}
+
+/// Maps zeroed memory over a range of the caller's own that holds nothing. False if the OS refuses.
+pub fn map_over(start: *mut u8, len: usize) -> bool {
+    map_as(start, len, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_NORESERVE | libc::MAP_FIXED) == start
 }
 
 /// Reserves `len` bytes of address space, without access, at a multiple of `align`; null if the OS refuses.
 #[must_use]
 pub fn reserve_aligned(len: usize, align: usize) -> *mut u8 {
+    map_within(len, align, libc::PROT_NONE)
+}
+
+/// Maps more than `len` bytes and gives back what lies before and behind the aligned range in it.
+fn map_within(len: usize, align: usize, protection: i32) -> *mut u8 {
     let Some(room) = len.checked_add(align - crate::config::bins::OS_PAGE) else { return null_mut() };
-    let start = map_as(null_mut(), room, libc::PROT_NONE, 0);
+    let start = map_as(null_mut(), room, protection, 0);
     if start.is_null() {
         return start;
     }

@@ -161,7 +161,16 @@ pub unsafe fn free(heap: &ThreadHeap, bin: usize, block: *mut u8) {
         if room < ThreadHeap::most(bin) {
             // Magazines that rest full have the most room a bin can have, so only this one has to change.
             debug_assert!(!cache.previous_full.get());
-            let top = Magazine::settle(current, Magazine::lowest(room), room, heap.grow(bin));
+            let capacity = heap.grow(bin);
+            if capacity == room {
+                // No room in the budget: the half that lay here longest goes home.
+                let half = room.div_ceil(2);
+                let lowest = Magazine::lowest(room);
+                central::give_back(bin, Magazine::blocks(Magazine::slot(current, lowest + half - 1), half));
+                let top = Magazine::settle(current, lowest + half, room - half, room);
+                return push(heap, bin, top, block);
+            }
+            let top = Magazine::settle(current, Magazine::lowest(room), room, capacity);
             return push(heap, bin, top, block);
         }
         if shrink(heap) {

@@ -208,7 +208,7 @@ int main(int count, char **arguments)
             early_most = most;
         }
     } while (now.tv_sec - start.tv_sec < seconds || generation < 21);
-    CHECK(highest < early + early / 4 + 32 * (long long)MIB, "RSS %lld, after the warm-up %lld", highest, early);
+    CHECK(highest < early + early / 2 + 48 * (long long)MIB, "RSS %lld, after the warm-up %lld", highest, early);
     CHECK(most < early_most + early_most / 4 + 100, "mappings %d, after the warm-up %d", most, early_most);
 
     struct itimerval never = {{0, 0}, {0, 0}};

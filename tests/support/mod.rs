@@ -100,7 +100,7 @@ pub struct Compiled {
     pub path: PathBuf,
 }
 
-/// Compiles `tests/c/NAME.c` or `tests/c/NAME.cc`; `flags` come after everything else. None if there is no
+/// Compiles `tests/c/NAME.c` or `tests/c/NAME.cc`, where NAME may lead through directories; `flags` come after everything else. None if there is no
 /// compiler, of which the user is told.
 pub fn compile(name: &str, flags: &[&str]) -> Option<Compiled> {
     compile_with(name, &["-O1", "-fno-builtin"], flags)
@@ -120,7 +120,7 @@ pub fn compile_with(name: &str, options: &[&str], flags: &[&str]) -> Option<Comp
         return None;
     }
     let dir = tempfile::tempdir().expect("a temporary directory can be made");
-    let path = dir.path().join(name);
+    let path = dir.path().join(Path::new(name).file_name().expect("the name of a source"));
     let output = Command::new(compiler)
         .args(options)
         .arg("-pthread")
