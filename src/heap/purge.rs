@@ -1,10 +1,10 @@
 //! When freed memory goes back to the OS: decided on the way, by what is empty against what is live.
 //!
 //! Giving memory back at once makes programs that free and allocate in turn fault it in again each time; keeping it
-//! all makes a program that had one burst stay large. A [`Keeper`] allows as much empty memory as there is live memory,
-//! plus a floor; or what experience says, if that is more: memory that was given back and wanted again within a second was
-//! given back too early, so that much more is kept from then on, up to the most that was live lately. After a quiet while
-//! experience counts for half.
+//! all makes a program that had one burst stay large. A [`Keeper`] allows half as much empty memory as there is live
+//! memory, plus a floor; or what experience says, if that is more: memory that was given back and wanted again within a second was
+//! given back too early, so that much more is kept from then on, up to the most that was live lately. Experience
+//! fades with each purge, and after a quiet while counts for half.
 
 use crate::os::clock;
 
@@ -41,7 +41,7 @@ impl Keeper {
     #[must_use]
     pub fn allowance(&mut self, live: usize) -> usize {
         self.gives(live);
-        FLOOR + live.max(self.learned.min(self.most()))
+        FLOOR + (live / 2).max(self.learned.min(self.most()))
     }
 
     /// Called when the pool exceeds its allowance: down to how much it should be purged.
@@ -52,6 +52,7 @@ impl Keeper {
             self.peak = live;
             self.given_back = 0;
         }
+        self.learned -= self.learned / 8;
         self.when = now;
         self.allowance(live) / 4 * 3
     }
