@@ -179,7 +179,7 @@ fn named(usage: &Usage) -> [(&'static str, usize); 9] {
         ("mapped", usage.mapped()),
         ("in-use", usage.in_use()),
         ("cached", usage.cached + usage.huge_cached),
-        ("free", usage.mapped() - usage.metadata - usage.in_use()),
+        ("free", usage.mapped().saturating_sub(usage.metadata + usage.in_use())),
         ("free-dirty", usage.dirty + usage.huge_cached),
         ("metadata", usage.metadata),
         ("huge", usage.huge),
@@ -224,6 +224,16 @@ macro_rules! export_malloc {
         #[allow(clippy::missing_safety_doc, reason = "C's own contracts hold")]
         const _: () = {
             use ::core::ffi::{c_int, c_void};
+            /// Run before main: the fork hooks have to be in place before the program adds its own, which may allocate.
+            #[used]
+            #[unsafe(link_section = ".init_array")]
+            static PREPARE: extern "C" fn() = {
+                extern "C" fn prepare() {
+                    <$front>::prepare();
+                }
+                prepare
+            };
+
             use $crate::__private::{CAbi, FILE, Mallinfo, Mallinfo2, public_free};
 
             $crate::__export! {

@@ -36,20 +36,23 @@ fn count(program: &Path, directory: &Path, iterations: u32, arguments: &str) -> 
     own_cost(&fs::read_to_string(&out).expect("callgrind wrote its file"), "libhakmem.so")
 }
 
-/// Sums the costs of an object's own code in callgrind's format: `ob=(ID) PATH` opens an object (later `ob=(ID)`), lines
-/// that start with a position carry costs, and the one after `calls=` belongs to the callee.
+/// Sums the costs of an object's own code in callgrind's format: `ob=(ID)` opens an object, `cob=(ID)` names a callee's,
+/// whichever comes first with the path behind it; lines that start with a position carry costs, and the one after
+/// `calls=` belongs to the callee.
 fn own_cost(profile: &str, object: &str) -> u64 {
     let mut id = None;
     let mut inside = false;
     let mut callee = false;
     let mut sum = 0;
     for line in profile.lines() {
-        if let Some(rest) = line.strip_prefix("ob=") {
+        if let Some(rest) = line.strip_prefix("ob=").or_else(|| line.strip_prefix("cob=")) {
             let (number, name) = rest.split_once(' ').unwrap_or((rest, ""));
             if name.ends_with(object) {
                 id = Some(number.to_owned());
             }
-            inside = id.as_deref() == Some(number);
+            if line.starts_with("ob=") {
+                inside = id.as_deref() == Some(number);
+            }
         } else if line.starts_with("calls=") {
             callee = true;
         } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
@@ -88,7 +91,7 @@ fn calls_stay_within_their_instruction_limits() {
 #[test]
 fn costs_are_summed_as_callgrind_writes_them() {
     let profile = "events: Ir\nob=(1) /x/a.out\nfn=(1) main\n10 5\ncob=(2) /x/libhakmem.so\ncalls=2 0\n10 40\n\
-                   ob=(2) /x/libhakmem.so\nfn=(2)\n0 7\n+1 8\n* 1\ncalls=1 3\n* 100\nob=(1)\n11 9\n";
+                   ob=(2)\nfn=(2)\n0 7\n+1 8\n* 1\ncalls=1 3\n* 100\nob=(1)\n11 9\n";
     assert_eq!(own_cost(profile, "libhakmem.so"), 16);
     assert_eq!(own_cost(profile, "a.out"), 14);
 }

@@ -51,6 +51,11 @@ fn growing_huge_blocks_never_need_their_memory_twice() {
     check("realloc_huge", &[]);
 }
 
+#[test]
+fn shrinking_in_place_gives_memory_back() {
+    check("shrink", &[]);
+}
+
 // ---- errno ----
 
 #[test]

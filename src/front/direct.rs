@@ -162,6 +162,12 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
         unsafe { service::free(I::state(), block) }
     }
 
+    /// Puts the thread-exit and fork hooks in place, which the first allocation does otherwise. Fork hooks that a program
+    /// adds later, and only those, may allocate.
+    pub fn prepare() {
+        I::state().initialise();
+    }
+
     /// A zeroed block of at least `size` bytes; memory fresh from the OS is not cleared again.
     #[inline]
     #[must_use]
@@ -213,6 +219,10 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
             service::reject("realloc", block);
         }
         if size <= usable {
+            if size < usable / 4 {
+                // SAFETY: the block is the caller's, and what lies beyond `size` is not kept.
+                unsafe { service::shrunk(block, size, usable) };
+            }
             return block;
         }
         let new = Self::allocate(size);

@@ -1,6 +1,6 @@
 //! What is asked of the whole allocator: to give memory back, and to account for it.
 
-use crate::config::bins::PAGE;
+use crate::config::bins::{PAGE, SEGMENT};
 use crate::heap::state::State;
 use crate::heap::thread::ThreadHeap;
 use crate::heap::{depot, pages, scavenge};
@@ -25,4 +25,16 @@ pub fn trim(state: &'static State) -> bool {
     }
     (state.set_busy)(false);
     bytes >= PAGE
+}
+
+/// Bytes mapped for segments and cached huge blocks: more than that no trim can give back.
+pub fn mapped(state: &'static State) -> usize {
+    if (state.busy)() {
+        return 0;
+    }
+    (state.set_busy)(true);
+    let segments: usize = state.arenas().map(|arena| arena.pages.lock().segments * SEGMENT).sum();
+    let bytes = segments + state.shared.huge.cached();
+    (state.set_busy)(false);
+    bytes
 }

@@ -12,7 +12,7 @@ use crate::heap::state::{FIRST, RESERVE, State};
 use crate::heap::thread::ThreadHeap;
 use crate::heap::{central, huge, page_map, span};
 use crate::os::lock::Patience;
-use crate::os::{errno, foreign, report};
+use crate::os::{errno, foreign, memory, report};
 use crate::route::legacy;
 use core::ptr::null_mut;
 
@@ -67,7 +67,9 @@ fn from_bin(state: &'static State, bin: usize, means: Means) -> *mut u8 {
         // SAFETY: this is the heap's thread, with the busy mark set.
         Means::Heap(heap) => unsafe { legacy::allocate(heap, bin) },
         Means::Arena => central::take_one(state.arena(FIRST), bin, Patience::Wait).unwrap_or(null_mut()),
-        Means::Guest => as_guest(state, |arena| central::take_one(arena, bin, Patience::Try)),
+        Means::Guest => {
+            as_guest(state, bins::size_of_bin(bin), false, |arena| central::take_one(arena, bin, Patience::Try))
+        }
     }
 }
 
@@ -76,14 +78,20 @@ fn from_pages(state: &'static State, size: usize, zero: bool, means: Means) -> *
     match means {
         Means::Heap(heap) => span::allocate(heap.arena.get(), size, zero, Patience::Wait).unwrap_or(null_mut()),
         Means::Arena => span::allocate(state.arena(FIRST), size, zero, Patience::Wait).unwrap_or(null_mut()),
-        Means::Guest => as_guest(state, |arena| span::allocate(arena, size, zero, Patience::Try)),
+        Means::Guest => as_guest(state, size, zero, |arena| span::allocate(arena, size, zero, Patience::Try)),
     }
 }
 
-/// Asks one arena after the other until one has its lock free: what was interrupted holds at most one lock, and other
-/// threads give theirs back.
-fn as_guest(state: &'static State, ask: impl Fn(&'static Arena) -> Option<*mut u8>) -> *mut u8 {
-    loop {
+/// Asks two arenas in turn, and if the locks of both stay held (each interrupted call may hold one, and handlers nest),
+/// maps memory for this block alone: a huge block, which takes no lock that it has to wait for.
+fn as_guest(
+    state: &'static State,
+    size: usize,
+    zero: bool,
+    ask: impl Fn(&'static Arena) -> Option<*mut u8>,
+) -> *mut u8 {
+    const ROUNDS: usize = 100;
+    for _ in 0..ROUNDS {
         for index in [RESERVE, FIRST] {
             if let Some(block) = ask(state.arena(index)) {
                 return block;
@@ -91,6 +99,7 @@ fn as_guest(state: &'static State, ask: impl Fn(&'static Arena) -> Option<*mut u
         }
         core::hint::spin_loop();
     }
+    state.shared.huge.allocate(size, PAGE, zero, Patience::Try)
 }
 
 /// A huge block; null if no memory is to be had.
@@ -126,7 +135,7 @@ fn obtain_or_enomem(state: &'static State, size: usize, align: usize, zero: bool
     if size <= isize::MAX as usize && align <= isize::MAX as usize {
         errno::kept(|| {
             block = with_means(state, |means| obtain(state, size, align, zero, means));
-            if block.is_null() && super::inspect::trim(state) {
+            if block.is_null() && size <= super::inspect::mapped(state) && super::inspect::trim(state) {
                 block = with_means(state, |means| obtain(state, size, align, zero, means));
             }
         });
@@ -187,8 +196,8 @@ fn kind(block: *mut u8) -> Kind {
 /// What is wrong with a pointer into a page that holds no block: the page may be free, and so was the block.
 fn inside_segment(block: *mut u8) -> Misuse {
     let index = (block.addr() / PAGE) % bins::SEGMENT_PAGES;
-    // SAFETY: the map says that the segment is mapped. A free page's bit may change while it is read; either answer
-    // is an error that ends the process.
+    // SAFETY: the map says that the segment is mapped. (It may be unmapped just now, by another thread: the program is at an
+    // error already, which ends the process one way or the other.) The bit may change while it is read, likewise.
     let free = unsafe { (*Segment::of(block)).free };
     if free >> index & 1 == 1 { Misuse::AlreadyFree } else { Misuse::NotABlock }
 }
@@ -274,7 +283,11 @@ pub unsafe fn reallocate(state: &'static State, block: *mut u8, size: usize) -> 
     };
     let stays = errno::kept(|| with_means(state, resize));
     match stays {
-        Ok(now) if !now.is_null() => return now,
+        Ok(now) if !now.is_null() => {
+            // SAFETY: the block is the caller's, and what lies beyond `size` is not kept.
+            unsafe { shrunk(now, size, usable_size(now)) };
+            return now;
+        }
         Ok(_) => {}
         Err(_) => reject("realloc", block),
     }
@@ -288,6 +301,19 @@ pub unsafe fn reallocate(state: &'static State, block: *mut u8, size: usize) -> 
         }
     }
     new
+}
+
+/// Gives back what a block that was made smaller, and stayed where it is, has no need of any more.
+///
+/// # Safety
+/// The block is the caller's, of `usable` bytes.
+#[cold]
+#[inline(never)]
+pub unsafe fn shrunk(block: *mut u8, size: usize, usable: usize) {
+    if size < usable / 4 {
+        // SAFETY: by the caller's promise.
+        errno::kept(|| unsafe { memory::purge_tail(block, size, usable) });
+    }
 }
 
 /// Ends the process: `function` was given a pointer that is no block.

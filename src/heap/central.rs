@@ -246,10 +246,21 @@ unsafe fn retire(page: *mut Page) {
 /// `saved` is what was taken out of `page`, which serves `bin` of `arena`.
 pub unsafe fn put_back(arena: &Arena, bin: usize, page: *mut Page, saved: &Saved, purged: u16) {
     let mut central = arena.bin(bin).central.lock();
-    // SAFETY: the lock of the page's central bin is held. Blocks freed meanwhile have other bits than the saved ones.
+    // SAFETY: the lock of the page's central bin is held.
     unsafe {
-        for (word, saved) in (*(*page).bits).iter_mut().zip(&saved.bits) {
+        let mut twice = null_mut();
+        for (index, (word, saved)) in (*(*page).bits).iter_mut().zip(&saved.bits).enumerate() {
+            // Blocks freed meanwhile have other bits than the saved ones, or they were free already.
+            let both = *word & saved;
+            if both != 0 {
+                let block = index * 64 + both.trailing_zeros() as usize;
+                twice = (*page).start.wrapping_add(block * bins::size_of_bin(bin));
+            }
             *word |= saved;
+        }
+        if !twice.is_null() {
+            drop(central);
+            report_misuse(Misuse::AlreadyFree, twice);
         }
         if (*page).free > 0 {
             central.0.remove(page);

@@ -12,9 +12,9 @@ use crate::os::lock::Locked;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Bytes that the depots of an arena may hold whatever is out.
-const FLOOR: usize = 64 << 10;
+const FLOOR: usize = 128 << 10;
 /// Of the bytes that are out, one in this many may rest in depots.
-const SHARE: usize = 16;
+const SHARE: usize = 8;
 /// Empty magazines that wait in one depot; more go back to the stock.
 const EMPTIES: u32 = 8;
 

@@ -8,7 +8,7 @@ use super::purge::Keeper;
 use super::segment::Misuse;
 use crate::config::bins::PAGE;
 use crate::os::lock::{Lock, Locked, Patience};
-use crate::os::memory;
+use crate::os::memory::{self, Resized};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -143,7 +143,8 @@ impl Huge {
         }
         // SAFETY: the range is mapped and this thread's until the block is handed out.
         unsafe {
-            if zero && !clean {
+            // Purging clears as well, and costs nothing for what the program never touches.
+            if zero && !clean && !memory::purge(range.start, range.len) {
                 range.start.write_bytes(0, size);
             }
             range.mark_live();
@@ -246,10 +247,16 @@ impl Default for Huge {
 
 /// Makes the block at `start` longer, in place or elsewhere; null if the OS refuses.
 fn grow(start: *mut u8, old: usize, new: usize) -> *mut u8 {
-    if page_map::make_writable(start.addr(), new) && memory::resize_in_place(start, old, new) {
-        // SAFETY: the range is the caller's block, just grown.
-        unsafe { Range { start, len: new }.mark_live() };
-        return start;
+    if page_map::make_writable(start.addr(), new) {
+        match memory::resize_in_place(start, old, new) {
+            Resized::Done => {
+                // SAFETY: the range is the caller's block, just grown.
+                unsafe { Range { start, len: new }.mark_live() };
+                return start;
+            }
+            Resized::NoRoom => {}
+            Resized::Never => return null_mut(),
+        }
     }
     let to = memory::reserve_aligned(new, PAGE);
     if to.is_null() {

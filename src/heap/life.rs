@@ -1,5 +1,6 @@
 //! Hooks into the life of threads and processes: thread exit and fork.
 
+use super::page_map;
 use super::state::State;
 use super::thread::ThreadHeap;
 use crate::os::signals;
@@ -60,9 +61,8 @@ pub fn watch_forks(state: &'static State) {
     }
 }
 
-fn for_each_state(mut visit: impl FnMut(&'static State)) {
-    // Acquire: pairs with the release in `watch_forks`.
-    let mut state = STATES.load(Ordering::Acquire);
+fn for_each_state(first: *mut State, mut visit: impl FnMut(&'static State)) {
+    let mut state = first;
     // SAFETY: the list holds statics.
     while let Some(this) = unsafe { state.as_ref() } {
         visit(this);
@@ -74,6 +74,7 @@ fn for_each_state(mut visit: impl FnMut(&'static State)) {
 fn for_each_lock(state: &State, visit: impl Fn(&crate::os::lock::Lock)) {
     visit(state.shared.key.raw());
     visit(state.shared.threads.raw());
+    visit(state.shared.magazines.raw());
     for arena in state.arenas() {
         visit(arena.stock.raw());
         for bin in &arena.bins {
@@ -87,26 +88,36 @@ fn for_each_lock(state: &State, visit: impl Fn(&crate::os::lock::Lock)) {
 
 /// The forking thread's signal mask. Guarded by the locks that it holds meanwhile: one fork at a time.
 static MASK: AtomicU64 = AtomicU64::new(0);
+/// The head of the list of states whose locks it holds.
+static LOCKED: AtomicPtr<State> = AtomicPtr::new(null_mut());
 
 /// Takes every lock. No signal handler may run until they are given back: it would wait for its own thread.
 unsafe extern "C" fn before_fork() {
     let mask = signals::block_all();
-    for_each_state(|state| for_each_lock(state, |lock| lock.lock()));
+    // Acquire: pairs with the release in `watch_forks`. A state that comes later is not part of this fork.
+    let first = STATES.load(Ordering::Acquire);
+    page_map::raw().lock();
+    for_each_state(first, |state| for_each_lock(state, |lock| lock.lock()));
     // Relaxed: read by this thread, or by its copy in the child.
+    LOCKED.store(first, Ordering::Relaxed);
     MASK.store(mask, Ordering::Relaxed);
 }
 
 unsafe extern "C" fn in_parent() {
-    let mask = MASK.load(Ordering::Relaxed);
-    for_each_state(|state| for_each_lock(state, |lock| lock.unlock()));
+    let (mask, first) = (MASK.load(Ordering::Relaxed), LOCKED.load(Ordering::Relaxed));
+    for_each_state(first, |state| for_each_lock(state, |lock| lock.unlock()));
+    page_map::raw().unlock();
     signals::restore(mask);
 }
 
 /// In the child only the forking thread lives on. What the others had cached is lost to it, a bounded amount each; what
 /// they had allocated stays valid.
 unsafe extern "C" fn in_child() {
-    for_each_state(|state| {
+    page_map::raw().reset();
+    for_each_state(LOCKED.load(Ordering::Relaxed), |state| {
         for_each_lock(state, |lock| lock.reset());
+        // A pass that another thread was at ends here; the one page that it had taken out is lost with it.
+        state.arenas().for_each(|arena| arena.scavenger.reset());
         let own = ThreadHeap::of(state).and_then(|heap| heap.seat.get());
         for (index, count) in state.shared.threads.lock().iter_mut().enumerate() {
             *count = u32::from(own == Some(index));

@@ -95,7 +95,8 @@ impl Magazine {
     #[inline]
     pub fn count(top: *mut Slot, capacity: usize) -> usize {
         let index = top.addr() / size_of::<Slot>() % MAGAZINE_SLOTS;
-        index.wrapping_sub(LAST - capacity)
+        // Another thread's top and capacity may not belong together, if only for the sum of statistics.
+        index.saturating_sub(LAST - capacity)
     }
 
     /// The link of a magazine at rest (in a chain, a depot or a stock); it lies in slot 0, which holds no block.

@@ -8,12 +8,16 @@
 //! while it relocates this image, so even a `free` from an initialiser that runs before ours finds the map. The word
 //! that holds the base, in the global offset table, is read-only from then on.
 //!
+//! **Beyond.** An address that no process has (above 47 bits) lies outside the map, and so does, in limited mode, one
+//! outside every window: freeing it is a segmentation fault, as it is with any allocator that looks at the pointer.
+//!
 //! **Windows.** The reservation is read-only (so that it is not charged against the commit limit) and made writable a
 //! window at a time, where the heap gets memory. Where the address space is limited and the whole map does not fit,
 //! only windows exist: those that a pointer can be expected in, at the same distance from the same base.
 
 use super::magazine::TABLE;
 use crate::config::bins::{BINS, PAGE, PAGE_SHIFT};
+use crate::os::lock::{Lock, Locked};
 use crate::os::memory;
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -59,6 +63,14 @@ global_asm!(
 /// Which windows are writable, one bit each; in limited mode, which exist.
 static WRITABLE: [AtomicU64; WINDOWS / 64] = [const { AtomicU64::new(0) }; WINDOWS / 64];
 
+/// Held while a window is made writable.
+static CHANGING: Locked<()> = Locked::new(());
+
+/// The lock for the fork hooks.
+pub fn raw() -> &'static Lock {
+    CHANGING.raw()
+}
+
 /// Address of the map.
 #[inline(always)]
 fn base() -> *mut u8 {
@@ -87,7 +99,7 @@ fn entry(address: usize) -> *mut AtomicU8 {
 #[must_use]
 pub fn get(address: usize) -> usize {
     let code: usize;
-    // SAFETY: the map covers every address a process can have.
+    // SAFETY: the map covers every address that a process can have (see the module's head for those it cannot).
     unsafe {
         asm!("movzx {code:e}, byte ptr [{base} + {page}]",
              code = lateout(reg) code, base = in(reg) base(), page = in(reg) address >> PAGE_SHIFT,
@@ -130,10 +142,14 @@ fn window_writable(window: usize) -> bool {
     if word.load(Ordering::Acquire) & bit != 0 {
         return true;
     }
+    // Rare: once for 64 GiB of addresses. The one lock that is held while the OS is asked; nobody else takes it.
+    let _one_at_a_time = CHANGING.lock();
+    if word.load(Ordering::Acquire) & bit != 0 {
+        return true;
+    }
     let start = base().wrapping_add(window * WINDOW);
-    // Two threads may both come here: making writable twice is harmless, and so is mapping twice (the second fails).
     let writable = if limited() {
-        !memory::map_at(start.addr(), WINDOW).is_null() || word.load(Ordering::Acquire) & bit != 0
+        !memory::map_at(start.addr(), WINDOW).is_null()
     } else {
         // Nothing was written there yet, so if the one is refused the other will do, and readers see zeroes throughout.
         memory::make_writable(start, WINDOW) || memory::map_over(start, WINDOW)

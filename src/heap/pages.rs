@@ -20,8 +20,6 @@ pub struct Pages {
     list: List<Segment>,
     /// Segments mapped.
     pub segments: usize,
-    /// Pages that serve bins or spans, or are out for purging.
-    pub in_use: usize,
     /// Free pages that may hold old contents.
     pub dirty: usize,
     keeper: Keeper,
@@ -61,7 +59,7 @@ impl Pages {
     /// An arena's pages at the beginning: none.
     #[must_use]
     pub const fn new() -> Self {
-        Self { list: List::new(), segments: 0, in_use: 0, dirty: 0, keeper: Keeper::new() }
+        Self { list: List::new(), segments: 0, dirty: 0, keeper: Keeper::new() }
     }
 
     /// Takes `count` neighbouring free pages, dirty ones first if there is a choice within a segment.
@@ -77,8 +75,15 @@ impl Pages {
                 // SAFETY: the run lies in this segment's free mask.
                 return Some(unsafe { self.take_at(segment, first, count) });
             }
-            // SAFETY: as above.
-            segment = unsafe { self.list.after(segment) };
+            // What was looked at in vain stands behind the others next time, or a crowd of segments with single free
+            // pages would hide those behind it.
+            // SAFETY: as above; the segment is in the list.
+            unsafe {
+                let next = self.list.after(segment);
+                self.list.remove(segment);
+                self.list.push_last(segment);
+                segment = next;
+            }
         }
         None
     }
@@ -95,7 +100,6 @@ impl Pages {
             if (*segment).free == 0 {
                 self.list.remove(segment);
             }
-            self.in_use += count;
             self.dirty -= dirty.count_ones() as usize;
             self.keeper.gives((*(*Segment::page(segment, first)).arena).live() + count * PAGE);
             if dirty == 0 {
@@ -114,7 +118,6 @@ impl Pages {
         unsafe {
             let (was_free, was_dirty) = ((*segment).free, (*segment).dirty);
             (*segment).free |= mask;
-            self.in_use -= mask.count_ones() as usize;
             if dirty {
                 (*segment).dirty |= mask;
                 self.dirty += mask.count_ones() as usize;
@@ -153,7 +156,6 @@ impl Pages {
                     if (*segment).free == 0 {
                         self.list.remove(segment);
                     }
-                    self.in_use += dirty.count_ones() as usize;
                     self.dirty -= dirty.count_ones() as usize;
                     self.keeper.gave_back(dirty.count_ones() as usize * PAGE);
                     return Some(Work::Dirty(segment, dirty));

@@ -41,16 +41,25 @@ impl Keeper {
     #[must_use]
     pub fn allowance(&mut self, live: usize) -> usize {
         self.gives(live);
+        if self.learned > 0 && clock::milliseconds().wrapping_sub(self.when) > SOON {
+            self.fade(live);
+        }
         FLOOR + (live / 2).max(self.learned.min(self.most()))
+    }
+
+    /// Halves what was learned, after a quiet while.
+    fn fade(&mut self, live: usize) {
+        self.learned /= 2;
+        self.peak = live;
+        self.given_back = 0;
+        self.when = clock::milliseconds();
     }
 
     /// Called when the pool exceeds its allowance: down to how much it should be purged.
     pub fn target(&mut self, live: usize) -> usize {
         let now = clock::milliseconds();
         if now.wrapping_sub(self.when) > SOON {
-            self.learned /= 2;
-            self.peak = live;
-            self.given_back = 0;
+            self.fade(live);
         }
         self.learned -= self.learned / 8;
         self.when = now;

@@ -19,6 +19,8 @@ const FEW_SHARE: usize = 16;
 /// and one part in so many of what lies loose: where blocks are large, what is freed can go at once.
 const LOOSE_SHARE: usize = 4;
 
+/// Handed out again within this many milliseconds: given back too early.
+const SOON: u64 = 1000;
 /// Passes are made at this distance, in milliseconds,
 const PAUSE: u64 = 100;
 /// where more lies loose than this many bytes
@@ -30,6 +32,10 @@ const LOOSE_MOST: usize = 2;
 pub struct Scavenger {
     /// Most bytes that were out since the last pass.
     high: AtomicUsize,
+    /// Bytes that the last passes gave back and that were not handed out since.
+    given_back: AtomicUsize,
+    /// What is added to the fall that makes a pass due: what was handed out again soon after it was given back.
+    learned: AtomicUsize,
     /// When the last pass was, in milliseconds.
     when: AtomicU64,
     /// Number of the last pass.
@@ -44,10 +50,19 @@ impl Scavenger {
     pub const fn new() -> Self {
         Self {
             high: AtomicUsize::new(0),
+            given_back: AtomicUsize::new(0),
+            learned: AtomicUsize::new(0),
             when: AtomicU64::new(0),
             pass: AtomicU16::new(0),
             at_work: AtomicBool::new(false),
         }
+    }
+}
+
+impl Scavenger {
+    /// Forgets a pass that a thread was at which is no more.
+    pub fn reset(&self) {
+        self.at_work.store(false, Ordering::Relaxed);
     }
 }
 
@@ -67,10 +82,11 @@ fn loose(arena: &Arena) -> usize {
 #[inline]
 pub fn check(arena: &Arena) {
     let (out, high) = (arena.out.load(Ordering::Relaxed), arena.scavenger.high.load(Ordering::Relaxed));
+    let floor = FLOOR + arena.scavenger.learned.load(Ordering::Relaxed);
     if out >= high {
         arena.scavenger.high.store(out, Ordering::Relaxed);
-    } else if high - out > FLOOR
-        && high - out > FLOOR + (out / OUT_SHARE).min(out / FEW_SHARE + loose(arena) / LOOSE_SHARE)
+    } else if high - out > floor
+        && high - out > floor + (out / OUT_SHARE).min(out / FEW_SHARE + loose(arena) / LOOSE_SHARE)
         && !arena.keeps_all()
     {
         pass(arena);
@@ -83,6 +99,21 @@ pub fn check(arena: &Arena) {
     }
 }
 
+/// Called when blocks in purged OS pages are handed out, `bytes` of those: soon after a pass, it was made too early.
+#[cold]
+pub fn regret(arena: &Arena, bytes: usize) {
+    let scavenger = &arena.scavenger;
+    let given_back = scavenger.given_back.load(Ordering::Relaxed);
+    let regretted = bytes.min(given_back);
+    scavenger.given_back.store(given_back - regretted, Ordering::Relaxed);
+    if regretted > 0 && clock::milliseconds().wrapping_sub(scavenger.when.load(Ordering::Relaxed)) <= SOON {
+        let learned = scavenger.learned.load(Ordering::Relaxed) + regretted;
+        // Not more than what the program ever has at a time.
+        let most = scavenger.high.load(Ordering::Relaxed).max(arena.out.load(Ordering::Relaxed));
+        scavenger.learned.store(learned.min(most), Ordering::Relaxed);
+    }
+}
+
 /// Gives back every OS page in which all blocks are free; returns the bytes given back.
 #[cold]
 pub fn pass(arena: &Arena) -> usize {
@@ -91,6 +122,10 @@ pub fn pass(arena: &Arena) -> usize {
     }
     let number = arena.scavenger.pass.load(Ordering::Relaxed).wrapping_add(1);
     arena.scavenger.pass.store(number, Ordering::Relaxed);
+    if clock::milliseconds().wrapping_sub(arena.scavenger.when.load(Ordering::Relaxed)) > SOON {
+        arena.scavenger.learned.store(arena.scavenger.learned.load(Ordering::Relaxed) / 2, Ordering::Relaxed);
+        arena.scavenger.given_back.store(0, Ordering::Relaxed);
+    }
     let mut bytes = 0;
     for bin in 1..BINS {
         loop {
@@ -102,7 +137,7 @@ pub fn pass(arena: &Arena) -> usize {
                 Found::Page(page, mask) => {
                     // SAFETY: the free blocks of the page were taken out, so the OS pages in the mask are this thread's.
                     unsafe {
-                        let purged = purge((*page).start, mask);
+                        let purged = purge((*page).start, mask & !(*page).purged);
                         bytes += purged.count_ones() as usize * OS_PAGE;
                         central::put_back(arena, bin, page, &blocks, purged);
                     }
@@ -111,6 +146,7 @@ pub fn pass(arena: &Arena) -> usize {
         }
     }
     arena.scavenger.high.store(arena.out.load(Ordering::Relaxed), Ordering::Relaxed);
+    arena.scavenger.given_back.fetch_add(bytes, Ordering::Relaxed);
     arena.scavenger.when.store(clock::milliseconds(), Ordering::Relaxed);
     arena.scavenger.at_work.store(false, Ordering::Release);
     bytes

@@ -6,7 +6,7 @@
 
 use super::arena::Arena;
 use super::list::{Linked, Links};
-use super::page_map;
+use super::{page_map, scavenge};
 use crate::config::bins::{self, OS_PAGE, PAGE, PAGE_BLOCKS, PAGE_SHIFT, SEGMENT, SEGMENT_PAGES};
 use crate::os::memory;
 use core::ptr::null_mut;
@@ -18,8 +18,8 @@ pub const WORDS: usize = PAGE_BLOCKS / 64;
 /// The free mask of a segment none of whose pages is in use: all but the header's.
 pub const ALL_FREE: u32 = !1;
 
-/// One page of a segment. While it serves a bin, `links` to `free` are guarded by the central bin (`arena`, `bin`); all
-/// else is written only while the page is taken or released, when it belongs to one thread.
+/// One page of a segment. While it serves a bin, `links`, `free`, `pass`, `purged` and the bitmap are guarded by the
+/// central bin (`arena`, `bin`); all else is written only while the page is taken or released, when it belongs to one thread.
 #[repr(C, align(64))]
 pub struct Page {
     /// Its place in the central bin's list; while it is being retired, in the list of the retiring thread.
@@ -216,7 +216,12 @@ impl Page {
             *word = rest;
         }
         self.free -= most as u16;
-        self.set_purged(self.purged & !(used as u16));
+        let reused = self.purged & used as u16;
+        if reused != 0 {
+            self.set_purged(self.purged & !reused);
+            // SAFETY: arenas live as long as the process.
+            scavenge::regret(unsafe { &*self.arena }, reused.count_ones() as usize * OS_PAGE);
+        }
         most
     }
 

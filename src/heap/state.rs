@@ -5,6 +5,7 @@ use super::arena::{ARENAS, Arena};
 use super::deferred::Deferred;
 use super::huge::Huge;
 use super::life;
+use super::magazine::MagazineList;
 use super::thread::ThreadHeap;
 use crate::os::lock::Locked;
 use crate::os::processors;
@@ -16,7 +17,7 @@ const PER_PROCESSOR: usize = 4;
 
 /// The arena of threads without a heap.
 pub const FIRST: usize = 0;
-/// The arena of signal handlers that interrupt a slow path; threads get it last, so its locks are seldom held.
+/// The arena of signal handlers that interrupt a slow path; no thread is counted in it, so its locks are seldom held.
 pub const RESERVE: usize = ARENAS - 1;
 
 /// What changes while the program runs. All-zero is its initial state: it lies in `.bss`.
@@ -27,6 +28,8 @@ pub struct Shared {
     ready: AtomicBool,
     /// Live threads of each arena.
     pub threads: Locked<[u32; ARENAS]>,
+    /// Idle magazines that the arenas have no use for.
+    pub magazines: Locked<MagazineList>,
     /// Arenas that threads are spread over; 0 before it is known.
     spread: AtomicUsize,
     /// The arenas.
@@ -47,6 +50,7 @@ impl Shared {
             key: Locked::new(None),
             ready: AtomicBool::new(false),
             threads: Locked::new([0; ARENAS]),
+            magazines: Locked::new(MagazineList::new()),
             spread: AtomicUsize::new(0),
             arenas: [const { Arena::new() }; ARENAS],
             huge: Huge::new(),

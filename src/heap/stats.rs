@@ -32,9 +32,19 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What `state`'s heap holds now.
+    /// What `state`'s heap holds now; all zero for a signal handler that interrupted a slow path, whose locks may be held.
     #[must_use]
     pub fn of(state: &State) -> Self {
+        if (state.busy)() {
+            return Self::default();
+        }
+        (state.set_busy)(true);
+        let usage = Self::sum(state);
+        (state.set_busy)(false);
+        usage
+    }
+
+    fn sum(state: &State) -> Self {
         let mut usage = Self::default();
         // Relaxed loads throughout: the sums are as exact as the program is quiet.
         for arena in state.arenas() {

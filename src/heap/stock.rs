@@ -76,9 +76,15 @@ fn piece(arena: &Arena, size: usize) -> *mut u8 {
     stock.cut(size).unwrap_or(null_mut())
 }
 
+/// Idle magazines that an arena keeps for itself; what it has beyond that, others may use.
+const KEPT: u32 = 64;
+
 /// A magazine for the caller, contents unknown; null if the OS refuses.
 pub fn magazine(arena: &Arena) -> *mut Magazine {
     if let Some(magazine) = arena.stock.lock().magazines.pop() {
+        return magazine;
+    }
+    if let Some(magazine) = arena.state().shared.magazines.lock().pop() {
         return magazine;
     }
     piece(arena, size_of::<Magazine>()).cast()
@@ -89,8 +95,16 @@ pub fn magazine(arena: &Arena) -> *mut Magazine {
 /// # Safety
 /// The caller owns `magazine` and no block in it.
 pub unsafe fn give_magazine(arena: &Arena, magazine: *mut Magazine) {
+    let mut stock = arena.stock.lock();
     // SAFETY: the caller gives it up.
-    unsafe { arena.stock.lock().magazines.push(magazine) };
+    unsafe {
+        if stock.magazines.len < KEPT {
+            stock.magazines.push(magazine);
+        } else {
+            drop(stock);
+            arena.state().shared.magazines.lock().push(magazine);
+        }
+    }
 }
 
 /// A thread heap, its contents to be written by the caller, in the list of live ones only after [`enlist`]; null if

@@ -57,8 +57,10 @@ pub struct ThreadHeap {
     room: Cell<usize>,
     /// Most bytes that were out of the arena since its caches were last emptied.
     pub peak: Cell<usize>,
-    /// The thread's signal mask when it got the heap.
-    pub mask: u64,
+    /// The thread's signal mask outside of handlers, as far as is known.
+    pub mask: Cell<u64>,
+    /// The mask that was found last, if another.
+    pub other_mask: Cell<u64>,
     /// Its place in the stock's lists.
     links: Links<ThreadHeap>,
 }
@@ -152,7 +154,8 @@ impl ThreadHeap {
                 chain_bytes: Cell::new(0),
                 room: Cell::new(0),
                 peak: Cell::new(0),
-                mask: signals::blocked(),
+                mask: Cell::new(signals::blocked()),
+                other_mask: Cell::new(0),
                 links: Links::new(),
             });
             stock::enlist(arena, raw);
@@ -184,9 +187,11 @@ impl ThreadHeap {
         (state.set_slot)(DEAD.as_heap());
         self.flush();
         self.give_spares();
+        // Read before another thread can have the heap.
+        let seat = self.seat.get();
         // SAFETY: no slot holds the heap any more.
         unsafe { stock::retire_heap(state.arena(FIRST), (&raw const *self).cast_mut()) };
-        if let Some(seat) = self.seat.get() {
+        if let Some(seat) = seat {
             state.leave(seat);
         }
     }
@@ -268,7 +273,7 @@ impl ThreadHeap {
     /// returns what it is then. The budget follows what is out of the arena, so that caches stay a fraction of it.
     pub fn grow(&self, bin: usize) -> usize {
         const FLOOR: usize = 256 << 10;
-        const SHARE: usize = 16;
+        const SHARE: usize = 8;
         let now = self.capacity(bin);
         let then = (now * 2).min(Self::most(bin));
         let more = (then - now) * bins::size_of_bin(bin);

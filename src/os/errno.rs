@@ -13,7 +13,9 @@ pub fn set(code: c_int) {
     unsafe { *libc::__errno_location() = code }
 }
 
-fn get() -> c_int {
+/// The calling thread's `errno`.
+#[must_use]
+pub fn get() -> c_int {
     // SAFETY: as in `set`.
     unsafe { *libc::__errno_location() }
 }

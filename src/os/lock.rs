@@ -128,7 +128,8 @@ impl<T> Locked<T> {
     pub fn lock_with(&self, patience: Patience) -> Option<Guard<'_, T>> {
         match patience {
             Patience::Wait => Some(self.lock()),
-            Patience::Try => self.lock.try_lock().then_some(Guard { of: self }),
+            // Lazily: a guard that exists gives the lock back when it goes.
+            Patience::Try => self.lock.try_lock().then(|| Guard { of: self }),
         }
     }
 
@@ -164,5 +165,21 @@ impl<T> Drop for Guard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         self.of.lock.unlock();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_cannot_wait_leaves_a_held_lock_held() {
+        let locked = Locked::new(1);
+        let mut first = locked.lock();
+        assert!(locked.lock_with(Patience::Try).is_none());
+        assert!(locked.lock_with(Patience::Try).is_none(), "the refusal gave the lock back");
+        *first += 1;
+        drop(first);
+        assert_eq!(locked.lock_with(Patience::Try).map(|guard| *guard), Some(2));
     }
 }

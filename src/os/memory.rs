@@ -2,6 +2,7 @@
 //!
 //! A refusal is a value, never an abort. `errno` may change: callers that must keep it use [`super::errno::kept`].
 
+use crate::config::bins::OS_PAGE;
 use core::ptr::{null_mut, without_provenance_mut};
 
 /// Maps `len` bytes of zeroed memory; null if the OS refuses.
@@ -69,7 +70,7 @@ pub fn reserve_aligned(len: usize, align: usize) -> *mut u8 {
 
 /// Maps more than `len` bytes and gives back what lies before and behind the aligned range in it.
 fn map_within(len: usize, align: usize, protection: i32) -> *mut u8 {
-    let Some(room) = len.checked_add(align - crate::config::bins::OS_PAGE) else { return null_mut() };
+    let Some(room) = len.checked_add(align - OS_PAGE) else { return null_mut() };
     let start = map_as(null_mut(), room, protection, 0);
     if start.is_null() {
         return start;
@@ -98,15 +99,47 @@ pub fn purge(start: *mut u8, len: usize) -> bool {
     unsafe { libc::madvise(start.cast(), len, libc::MADV_DONTNEED) == 0 }
 }
 
-/// Grows or shrinks a mapping where it stands. False if the OS refuses.
-pub fn resize_in_place(start: *mut u8, old: usize, new: usize) -> bool {
-    // SAFETY: the caller owns the range; without MREMAP_MAYMOVE it stays where it is.
-    let got = unsafe { libc::mremap(start.cast(), old, new, 0) };
-    got != libc::MAP_FAILED
+/// Gives back the OS pages that lie wholly between `size` and `usable` bytes into a block, if they are worth a system call.
+/// What is in them is lost.
+///
+/// # Safety
+/// The block is the caller's, of `usable` bytes.
+pub unsafe fn purge_tail(block: *mut u8, size: usize, usable: usize) {
+    const WORTH: usize = 4 * OS_PAGE;
+    let start = (block.addr() + size).next_multiple_of(OS_PAGE);
+    let end = (block.addr() + usable) & !(OS_PAGE - 1);
+    if start + WORTH <= end {
+        // A refusal costs memory and nothing else.
+        purge(block.with_addr(start), end - start);
+    }
 }
 
-/// Moves a mapping of `old` bytes onto the reserved range `to` of `new` bytes, which it replaces. False if the OS
-/// refuses; whether `to` is still reserved is then unknown.
+/// What became of an attempt to resize a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resized {
+    /// It has the new length.
+    Done,
+    /// There is no room for it there; elsewhere there may be.
+    NoRoom,
+    /// The kernel cannot resize it at all: parts of it were given properties of their own, or a filter forbids it.
+    Never,
+}
+
+/// Grows or shrinks a mapping where it stands.
+pub fn resize_in_place(start: *mut u8, old: usize, new: usize) -> Resized {
+    // SAFETY: the caller owns the range; without MREMAP_MAYMOVE it stays where it is.
+    let got = unsafe { libc::mremap(start.cast(), old, new, 0) };
+    if got != libc::MAP_FAILED {
+        Resized::Done
+    } else if super::errno::get() == libc::ENOMEM {
+        Resized::NoRoom
+    } else {
+        Resized::Never
+    }
+}
+
+/// Moves a mapping of `old` bytes, for which [`resize_in_place`] found no room, onto the reserved range `to` of `new`
+/// bytes, which it replaces. False if the OS refuses; `to` is then lost, since the kernel may have unmapped it.
 pub fn move_to(start: *mut u8, old: usize, to: *mut u8, new: usize) -> bool {
     // SAFETY: the caller owns both ranges, and `to` holds nothing: it was reserved for this call.
     let got = unsafe {

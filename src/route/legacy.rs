@@ -269,13 +269,29 @@ fn shrink(heap: &ThreadHeap) -> bool {
     // The first test is for speed: what a thread caches is bounded, so where more is out it need not be summed up.
     let due = peak > SHRINK_FLOOR
         && out < peak / SHRINK + SHRINK_CACHED
-        && out.saturating_sub(heap.cached_bytes()) < peak / SHRINK
-        // A handler must not empty the magazines that the interrupted code may be using.
-        && signals::blocked() == heap.mask;
+        && out.saturating_sub(heap.cached_bytes()) < peak / SHRINK;
+    if due && may_be_in_handler(heap) {
+        // Not before what is out has fallen as much again.
+        heap.peak.set(out);
+        return false;
+    }
     if due {
         heap.flush();
         depot::drain(heap.arena.get());
         heap.peak.set(heap.arena.get().out.load(Ordering::Relaxed));
     }
     due
+}
+
+/// Whether a signal handler may be at work, which must not empty the magazines that the interrupted code may be using: the
+/// thread's signal mask is not its usual one. A mask that is found twice in a row becomes the usual one.
+fn may_be_in_handler(heap: &ThreadHeap) -> bool {
+    let mask = signals::blocked();
+    if mask == heap.mask.get() {
+        return false;
+    }
+    if mask == heap.other_mask.replace(mask) {
+        heap.mask.set(mask);
+    }
+    true
 }

@@ -41,7 +41,7 @@ static void wholly_writable(size_t from, size_t to, size_t step)
         }
 }
 
-/* For every bin, every size that fits it. */
+/* For every bin, every size that fits it; the contents are kept as far as the smallest of them goes. */
 static void realloc_within_a_bin_stays(void)
 {
     size_t size = 1;
@@ -54,7 +54,12 @@ static void realloc_within_a_bin_stays(void)
             CHECK(realloc(block, wanted) == block, "%zu of %zu", wanted, usable);
         for (size_t wanted = 1; wanted <= usable; wanted++)
             CHECK(realloc(block, wanted) == block, "%zu of %zu", wanted, usable);
-        CHECK(malloc_usable_size(block) == usable);
+        CHECK(malloc_usable_size(block) == usable && block[0] == (unsigned char)pattern(size, 0));
+        fill(block, usable, size);
+        for (size_t wanted = usable; wanted >= usable / 4 + 8; wanted -= 8)
+            CHECK(realloc(block, wanted) == block && filled(block, wanted & ~(size_t)7, size), "%zu", wanted);
+        CHECK(realloc(block, usable) == block);
+        fill(block, usable, size);
         CHECK(filled(block, usable, size), "usable %zu", usable);
         free(block);
         size = usable + 1;
