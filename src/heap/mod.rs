@@ -9,9 +9,10 @@
 //! Huge         process       blocks with a mapping of their own, a cache of freed ones   (locks)
 //! ```
 //!
-//! **Locks** are futex locks, each held for a short, bounded stretch, and never one inside another; only
-//! the fork hooks hold several, and take them in the order of the fields: [`state::State`], then by arena the stock,
-//! by bin depot and central, the pages; then huge. No lock is held while memory is mapped, purged, unmapped or cleared.
+//! **Locks** are futex locks, each held for a short, bounded stretch, and never one inside another. Only the fork hooks
+//! hold several, and take them in one order: the page map's windows; then by front end the exit key, the threads, the
+//! shared magazines; by arena the stock, by bin depot and central, the pages; the huge blocks. No lock is held while memory
+//! is mapped, purged, unmapped or cleared, but for the page map's, once for 64 GiB of addresses.
 //!
 //! **Ownership.** A block belongs to exactly one of: the program, one slot of one magazine, one set bit of one page.
 //! A page belongs to the arena that took it, and its blocks return to that arena whoever frees them.
