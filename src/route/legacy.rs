@@ -7,8 +7,9 @@
 //! **Signals.** A hot path that a signal handler interrupts goes on in the magazine that was current then, where it
 //! has still to read the slot that it took its block from, or to write the top it computed. So a magazine that was
 //! current is left as it is, as the previous one, for as long as can be, and [`ThreadHeap::take_bin`] finds a top that
-//! was written too late. A slow path takes its bin out of the table meanwhile. That covers handlers that hold one block of a bin at a time, and of several as long as they do not empty the
-//! interrupted magazine; beyond that there is no promise, as C makes none for `malloc` in a handler at all.
+//! was written too late. A slow path takes its bin out of the table meanwhile. That covers handlers that hold one block
+//! of a bin at a time, and of several as long as they do not empty the interrupted magazine; beyond that there is no
+//! promise, as C makes none for `malloc` in a handler at all.
 
 use crate::heap::magazine::{Magazine, Slot, beyond};
 use crate::heap::thread::ThreadHeap;
