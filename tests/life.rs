@@ -131,7 +131,7 @@ fn threads_with_the_smallest_stacks_allocate() {
 #[test]
 fn sixteen_threads_allocate_and_one_frees() {
     let case = "sixteen threads allocate 16 to 1024 bytes and one frees, through bounded queues";
-    THREADS.check("one_frees", &[], case, "resident memory stays within 1.5 times the live bytes and 16 MiB");
+    THREADS.check("one_frees", &[], case, "resident memory stays within 1.5 times the most live bytes and 16 MiB");
 }
 
 // ---- fork ----
@@ -146,7 +146,7 @@ fn a_thousand_forks_while_four_threads_allocate() {
 
 #[test]
 fn a_signal_handler_allocates_and_frees() {
-    let case = "a SIGPROF handler allocates and frees up to 20 blocks, a thousand times a second and more";
+    let case = "a SIGPROF handler allocates and frees up to 20 blocks of different bins, 1,000 times a second and more";
     SIGNALS.check("signals", &[], case, "no deadlock, no corruption");
 }
 

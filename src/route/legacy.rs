@@ -24,7 +24,7 @@ const CHAIN_PER_BIN: usize = 512 << 10;
 /// Most bytes in all chains of a thread.
 const CHAIN_PER_THREAD: usize = 2 << 20;
 /// Of the bytes that are out of the arena, one in this many may rest in a thread's chains.
-const CHAIN_SHARE: usize = 4;
+const CHAIN_SHARE: usize = 8;
 /// Bytes that a thread's chains may hold whatever is out.
 const CHAIN_FLOOR: usize = 64 << 10;
 /// When what is out, cached blocks apart, has fallen to one in this many of its peak, a thread empties its caches.
