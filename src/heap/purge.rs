@@ -2,16 +2,16 @@
 //!
 //! Giving memory back at once makes programs that free and allocate in turn fault it in again each time; keeping it
 //! all makes a program that had one burst stay large. A [`Keeper`] allows half as much empty memory as there is live
-//! memory, plus a floor; or what experience says, if that is more: memory that was given back and wanted again within a second was
-//! given back too early, so that much more is kept from then on, up to the most that was live lately. Experience
-//! fades with each purge, and after a quiet while counts for half.
+//! memory, plus a floor; or what experience says, if that is more: memory that was given back and wanted again within
+//! a second was given back too early, so that much more is kept from then on, up to the most that was live lately.
+//! Experience fades with each purge, and after a quiet while counts for half.
 
 use crate::os::clock;
 
 /// Empty memory that is kept whatever is live, in bytes.
 const FLOOR: usize = 512 << 10;
 /// Wanted again within this many milliseconds: given back too early.
-const SOON: u64 = 1000;
+pub const SOON: u64 = 1000;
 
 /// The allowance of one pool of empty memory. All quantities are in bytes. Guarded by its pool's lock.
 pub struct Keeper {

@@ -6,6 +6,7 @@
 
 use super::arena::Arena;
 use super::central::{self, Found};
+use super::purge::SOON;
 use crate::config::bins::{BINS, OS_PAGE, PAGE};
 use crate::os::{clock, memory};
 use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
@@ -19,8 +20,6 @@ const FEW_SHARE: usize = 16;
 /// and one part in so many of what lies loose: where blocks are large, what is freed can go at once.
 const LOOSE_SHARE: usize = 4;
 
-/// Handed out again within this many milliseconds: given back too early.
-const SOON: u64 = 1000;
 /// Passes are made at this distance, in milliseconds,
 const PAUSE: u64 = 100;
 /// where more lies loose than this many bytes
@@ -57,9 +56,7 @@ impl Scavenger {
             at_work: AtomicBool::new(false),
         }
     }
-}
 
-impl Scavenger {
     /// Forgets a pass that a thread was at which is no more.
     pub fn reset(&self) {
         self.at_work.store(false, Ordering::Relaxed);

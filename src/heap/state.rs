@@ -83,17 +83,16 @@ pub struct State {
 }
 
 impl State {
-    /// Prepares the process: the thread-exit key, the fork hooks. Cheap after the first time; false if the calling
-    /// thread cannot have a heap.
-    pub fn initialise(&'static self) -> bool {
+    /// Prepares the process: the thread-exit key, the fork hooks. Cheap after the first time.
+    pub fn initialise(&'static self) {
         // Acquire: pairs with the release below.
         if self.shared.ready.load(Ordering::Acquire) {
-            return true;
+            return;
         }
         {
             let mut key = self.shared.key.lock();
             if self.shared.ready.load(Ordering::Acquire) {
-                return true;
+                return;
             }
             *key = life::exit_key();
             // Tied here, so that the fork hooks see one set of arenas: who has no heap is served by these two.
@@ -105,7 +104,6 @@ impl State {
         }
         // Outside the lock and with `ready` set: registering may allocate.
         life::watch_forks(self);
-        true
     }
 
     /// Has the exit hook run for `heap` when the calling thread ends. False if that cannot be arranged.

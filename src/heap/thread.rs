@@ -134,9 +134,10 @@ impl ThreadHeap {
     /// the exit hook ran.
     #[cold]
     pub fn attach(state: &'static State) -> Option<&'static Self> {
-        if (state.slot)() == DEAD.as_heap() || !state.initialise() {
+        if (state.slot)() == DEAD.as_heap() {
             return None;
         }
+        state.initialise();
         let arena = state.arena(FIRST);
         let raw = stock::heap(arena);
         if raw.is_null() {
