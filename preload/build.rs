@@ -1,4 +1,4 @@
-//! Link arguments of the shared library: soname after the preset, never unloaded.
+//! Link arguments of the shared library: never unloaded, its soname after the preset and what the features changed.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -4,6 +4,7 @@
 //! front end. `operator new` is not exported: libstdc++'s calls `malloc`, throws as it should, and follows an
 //! executable that has a `malloc` of its own; so does `operator delete`, which calls the process's `free`.
 
+use crate::config::Config;
 use crate::config::bins::OS_PAGE;
 use crate::front::{Front, Instance, inspect};
 use crate::heap::stats::Usage;
@@ -64,11 +65,11 @@ pub trait CAbi {
     /// `stream` is an open stream.
     unsafe fn malloc_info(options: c_int, stream: *mut libc::FILE) -> c_int;
 
-    /// `malloc_stats`: the same numbers as text on stderr.
+    /// `malloc_stats`: the same numbers as text on stderr, and what the preset counts.
     fn malloc_stats();
 }
 
-impl<I: Instance, const ROUTES: u32, const KNOBS: u64> CAbi for Front<I, ROUTES, KNOBS> {
+impl<I: Instance<C>, C: Config> CAbi for Front<I, C> {
     #[inline]
     fn calloc(count: usize, size: usize) -> *mut c_void {
         match count.checked_mul(size) {
@@ -169,6 +170,9 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> CAbi for Front<I, ROUTES,
     fn malloc_stats() {
         for (name, value) in named(&Usage::of(I::state())) {
             Line::new().text("hakmem: ").text(name).text(" ").decimal(value).text("\n").print();
+        }
+        if let Some(counted) = Self::statistics() {
+            counted.print::<C>();
         }
     }
 }

@@ -10,8 +10,64 @@
 //! assert_eq!(words.len(), 3);
 //! ```
 //!
-//! As everybody's `malloc`: `cargo build --release --features preset-mixed` makes `libhakmem.so` for `LD_PRELOAD`, and
-//! [`export_malloc!`] makes a Rust program export the C functions itself.
+//! No feature is needed for that. As everybody's `malloc`: `cargo build --release --features preset-mixed` makes
+//! `libhakmem.so` for `LD_PRELOAD`, and [`export_malloc!`] makes a Rust program export the C functions itself.
+//!
+//! # Presets
+//!
+//! [`PRESETS`] lists them; each is a type of this crate: [`Mixed`] is the standard, [`C6Heavy`] is for blocks of 257 to 768 bytes,
+//! and so on. Each has statics and a thread slot of its own, so several of them live in one process:
+//!
+//! ```
+//! use hakmem::{C6Heavy, Mixed};
+//!
+//! let (a, b) = (Mixed::allocate(500), C6Heavy::allocate(500));
+//! // SAFETY: each block goes back to the front end that it came from.
+//! unsafe {
+//!     assert!(Mixed::usable_size(a) >= 500);
+//!     Mixed::deallocate(a);
+//!     C6Heavy::deallocate(b);
+//! }
+//! ```
+//!
+//! A preset is written down in `src/presets/NAME.toml` and nowhere else. The feature `preset-NAME` makes it the C ABI of
+//! `libhakmem.so`; a knob's feature adds to it, and `no-` before the name takes away:
+//! `--features preset-mixed,no-free-dualhot` is one side of a comparison, `--features preset-mixed` the other.
+//!
+//! # Two sides in one program
+//!
+//! [`define_front!`] makes a front end of any words; one line names a preset plus or minus a knob:
+//!
+//! ```
+//! use hakmem::config::{Bins, Geometry, Knob};
+//!
+//! hakmem::define_front!(Kept in kept = hakmem::Mixed::WORDS.with(Knob::FreeKeep));
+//! const POWERS: Geometry = Geometry { bins: Bins::POWERS, ..Geometry::STANDARD };
+//! hakmem::define_front!(Powers in powers = hakmem::Mixed::WORDS.shaped(POWERS));
+//!
+//! // SAFETY: the blocks are live.
+//! unsafe {
+//!     assert_eq!(Kept::usable_size(Kept::allocate(520)), 528);
+//!     assert_eq!(Powers::usable_size(Powers::allocate(520)), 1024);
+//! }
+//! ```
+//!
+//! Words that contradict themselves, or ask for what is not built, do not compile; the message says why and what to do.
+//!
+//! # Statistics
+//!
+//! A preset counts nothing unless a knob says so; then each thread counts for itself, and [`Front::statistics`] sums up:
+//!
+//! ```
+//! use hakmem::{Path, config::Knob};
+//!
+//! hakmem::define_front!(Counted in counted = hakmem::Mixed::WORDS.with(Knob::FreePathStats));
+//!
+//! // SAFETY: null may be freed.
+//! unsafe { Counted::deallocate(std::ptr::null_mut()) };
+//! assert_eq!(Counted::statistics().map(|counted| counted.path(Path::FreeNull)), Some(1));
+//! assert_eq!(hakmem::Mixed::statistics(), None);
+//! ```
 //!
 //! # How it is built
 //!
@@ -39,25 +95,21 @@ mod front;
 mod global;
 mod heap;
 mod os;
+mod preset;
 mod route;
 
 pub use front::{Front, Instance};
+pub use heap::counters::{Path, Statistics};
 pub use os::report::abort;
-
-use config::{Route, Routes, Words};
-
-define_front! {
-    /// The preset for mixed sizes of 16 to 1024 bytes, and the standard: every class on LEGACY.
-    pub Mixed in mixed = Words::new(Routes::all(Route::Legacy))
-}
-
-include!(concat!(env!("OUT_DIR"), "/selected.rs"));
+pub use preset::*;
 
 /// What the macros need and nobody else should use.
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod __private {
     pub use crate::abi::CAbi;
+    pub use crate::front::Configured;
+    pub use crate::heap::life::Watched;
     pub use crate::heap::state::{Shared, State};
     pub use crate::heap::stats::Usage;
     pub use crate::heap::thread::{EMPTY, ThreadHeap};

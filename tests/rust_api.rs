@@ -1,6 +1,6 @@
 //! hakmem as Rust's allocator: the global one of this test binary, and two front ends side by side.
 
-use hakmem::config::{Knob, Route, Routes, Words};
+use hakmem::config::Knob;
 use std::alloc::{GlobalAlloc, Layout, alloc, alloc_zeroed, dealloc, realloc};
 use std::collections::{BTreeMap, HashMap};
 use std::hint::black_box;
@@ -13,7 +13,7 @@ static ALLOCATOR: hakmem::Mixed = hakmem::Mixed::new();
 
 hakmem::define_front! {
     /// A second front end: freed memory stays.
-    Kept in kept = Words::new(Routes::all(Route::Legacy)).with(Knob::FreeKeep)
+    Kept in kept = hakmem::Mixed::WORDS.with(Knob::FreeKeep)
 }
 static KEPT: Kept = Kept::new();
 

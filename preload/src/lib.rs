@@ -10,10 +10,15 @@ mod deepbind;
 #[cfg(hakmem_preset)]
 hakmem::export_malloc!(hakmem::Selected);
 
-/// The prebuilt core library refers to it; with panics that abort nobody calls it, and optimisation drops it.
-#[cfg(debug_assertions)]
-#[unsafe(no_mangle)]
-extern "C" fn rust_eh_personality() {}
+// The prebuilt core library refers to it where nothing is optimised; with panics that abort nobody calls it. Hidden: an
+// exported one would be taken for that of a Rust program.
+core::arch::global_asm!(
+    ".pushsection .text.rust_eh_personality,\"ax\",@progbits",
+    ".globl rust_eh_personality",
+    ".hidden rust_eh_personality",
+    "rust_eh_personality: ud2",
+    ".popsection",
+);
 
 #[cfg(not(test))]
 #[panic_handler]

@@ -1,90 +1,30 @@
-//! The bins: which exact block sizes exist, and from a request to its bin.
+//! What follows from a geometry: the shape of each bin, and the form of the look-up from a request to its bin that costs
+//! least.
 //!
-//! Up to [`SMALL_MAX`] bytes the bins go in steps of 16 and bin `b` holds blocks of `16 * b` bytes. Above, four bins
-//! a doubling up to [`BIN_MAX`]. Bin 0 holds nothing: it is where size 0, sizes that wrap, NULL and foreign pointers
-//! land on the hot path, and its magazine is empty and full at once.
+//! Bins are numbered from 1 in order of size. Bin 0 holds nothing: it is where size 0, sizes that wrap, NULL and foreign
+//! pointers land on the hot path, and its magazine is empty and full at once.
+
+use super::class::Class;
+use super::geometry::{Bins, Geometry};
 
 /// Every block starts at a multiple of this many bytes.
 pub const ALIGN: usize = 16;
-/// Largest size served by the bins in steps of 16, in bytes.
+/// Largest size whose bin the hot path looks up, in bytes; every geometry has a bin of this size.
 pub const SMALL_MAX: usize = 1024;
-/// Largest size that has a bin, in bytes.
-pub const BIN_MAX: usize = 32 * 1024;
-/// Bins in steps of 16, bin 0 included.
-const SMALL_BINS: usize = SMALL_MAX / ALIGN + 1;
-/// Doublings between [`SMALL_MAX`] and [`BIN_MAX`].
-const DOUBLINGS: usize = BIN_MAX.trailing_zeros() as usize - SMALL_MAX.trailing_zeros() as usize;
-/// Number of bins, bin 0 included.
-pub const BINS: usize = SMALL_BINS + 4 * DOUBLINGS;
-
-/// A page is the unit in which a bin takes memory, in bytes; also what one byte of the page map describes.
-pub const PAGE: usize = 1 << PAGE_SHIFT;
-/// Binary logarithm of [`PAGE`].
-pub const PAGE_SHIFT: u32 = 16;
-/// A segment is what the heap takes from the OS at a time, in bytes, aligned to itself.
-pub const SEGMENT: usize = 2 << 20;
-/// Pages of a segment; the first one holds its header.
-pub const SEGMENT_PAGES: usize = SEGMENT / PAGE;
-/// Most blocks a page can hold.
-pub const PAGE_BLOCKS: usize = PAGE / ALIGN;
+/// Most bytes of a block in a bin.
+pub const BIN_LIMIT: usize = 32 * 1024;
+/// Most bins, bin 0 included: the page map's codes for all that is no bin begin here.
+pub const MAX_BINS: usize = 85;
+/// What one byte of the page map describes, in bytes; pages are one or two of these, huge blocks multiples.
+pub const GRANULE: usize = 1 << GRANULE_SHIFT;
+/// Binary logarithm of [`GRANULE`].
+pub const GRANULE_SHIFT: u32 = 16;
+/// Most pages of a segment; the first one holds its header.
+pub const MAX_PAGES: usize = 32;
 /// What the OS maps and counts, in bytes.
 pub const OS_PAGE: usize = 4096;
-
 /// Slots of a magazine; one of them is the null below the lowest block.
 pub const MAGAZINE_SLOTS: usize = 64;
-/// Blocks that a full magazine may hold in all, in bytes: bounds the capacity for large bins.
-const MAGAZINE_BYTES: usize = 32 * 1024;
-
-/// Blocks that a thread's first magazine of a bin may hold in all, in bytes: it grows with misses.
-const FIRST_BYTES: usize = 8 * 1024;
-
-/// The bin of a request of `size` bytes, for `1 <= size <= BIN_MAX`.
-#[must_use]
-#[inline(always)]
-pub const fn bin_of(size: usize) -> usize {
-    if size <= SMALL_MAX { size.div_ceil(ALIGN) } else { large_bin_of(size) }
-}
-
-/// [`bin_of`] for `SMALL_MAX < size <= BIN_MAX`.
-#[must_use]
-#[inline(always)]
-pub const fn large_bin_of(size: usize) -> usize {
-    // With m = size - 1 and e its highest bit, the two bits below e number the quarter of the doubling.
-    let m = size - 1;
-    let e = (usize::BITS - 1 - m.leading_zeros()) as usize;
-    let quarter = m >> (e - 2) & 3;
-    SMALL_BINS + (e - SMALL_MAX.trailing_zeros() as usize) * 4 + quarter
-}
-
-/// Block size of bin `bin`, in bytes; 0 for bin 0.
-#[must_use]
-pub const fn size_of_bin(bin: usize) -> usize {
-    if bin < SMALL_BINS {
-        bin * ALIGN
-    } else {
-        let step = (bin - SMALL_BINS) / 4;
-        let quarter = (bin - SMALL_BINS) % 4;
-        (SMALL_MAX << step) + (quarter + 1) * (SMALL_MAX << step >> 2)
-    }
-}
-
-/// The smallest bin whose blocks hold `size` bytes and all start at multiples of `align`; `None` where no bin does.
-/// `align` is a power of two.
-#[must_use]
-pub const fn bin_of_aligned(size: usize, align: usize) -> Option<usize> {
-    if size > BIN_MAX || align > BIN_MAX {
-        return None;
-    }
-    let mut bin = bin_of(if size > align { size } else { align });
-    // Blocks sit at multiples of their size from a page's start, so the size decides the alignment of them all.
-    while bin < BINS {
-        if size_of_bin(bin).is_multiple_of(align) {
-            return Some(bin);
-        }
-        bin += 1;
-    }
-    None
-}
 
 /// What the heap knows of a bin's blocks.
 #[derive(Clone, Copy)]
@@ -94,15 +34,56 @@ pub struct Shape {
     /// Blocks of a page.
     pub blocks: u16,
     /// Most blocks of a magazine.
-    pub capacity: u16,
+    pub capacity: u8,
     /// Blocks that the first magazine of a thread has room for.
-    pub first: u16,
-    /// `offset * reciprocal >> 32 == offset / size` for every offset below [`PAGE`].
+    pub first: u8,
+    /// `offset * reciprocal >> 32 == offset / size` for every offset into a page.
     pub reciprocal: u32,
+    /// The class.
+    pub class: Class,
 }
 
-/// The shape of every bin. Bin 0 has no blocks.
-pub static SHAPES: [Shape; BINS] = shapes();
+/// How the bin of a request of up to [`SMALL_MAX`] bytes is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Small {
+    /// Bins in equal steps: `(size + step - 1) >> log2(step)`.
+    Steps(u32),
+    /// Powers of two from 16 on: the highest bit of `size - 1`.
+    Log2,
+    /// Anything else: a table of bytes, one for 16 bytes.
+    Table,
+}
+
+/// How the bin of a larger request is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Large {
+    /// Four bins a doubling, up to the limit: the highest bit of `size - 1` and the two below.
+    Quarters,
+    /// Anything else: a table of bytes, eight a doubling.
+    Table,
+}
+
+/// All that follows from a geometry.
+pub struct Tables {
+    /// Number of bins, bin 0 included.
+    pub count: usize,
+    /// Bins of up to [`SMALL_MAX`] bytes, bin 0 included.
+    pub small_count: usize,
+    /// Bins of C0 to C3, bin 0 apart.
+    pub tiny_count: usize,
+    /// Bytes of the largest bin's blocks.
+    pub largest: usize,
+    /// The shape of every bin; those beyond `count` have no blocks.
+    pub shapes: [Shape; MAX_BINS],
+    /// The look-up that costs least for small requests.
+    pub small_form: Small,
+    /// The look-up that costs least for the others.
+    pub large_form: Large,
+    /// Bin of `16 * i` bytes.
+    pub small: [u8; SMALL_MAX / ALIGN + 1],
+    /// Bin of the possible size number `i`, see [`Bins::size_at`].
+    pub all: [u8; Bins::POSSIBLE],
+}
 
 /// `value`, but at least `low` and at most `high`.
 const fn between(low: usize, value: usize, high: usize) -> usize {
@@ -115,90 +96,162 @@ const fn between(low: usize, value: usize, high: usize) -> usize {
     }
 }
 
-const fn shapes() -> [Shape; BINS] {
-    let mut table = [Shape { size: 0, blocks: 0, capacity: 0, first: 0, reciprocal: 0 }; BINS];
-    let mut bin = 1;
-    while bin < BINS {
-        let size = size_of_bin(bin);
-        table[bin] = Shape {
-            size: size as u32,
-            blocks: (PAGE / size) as u16,
-            capacity: between(2, MAGAZINE_BYTES / size, MAGAZINE_SLOTS - 1) as u16,
-            first: between(2, FIRST_BYTES / size, 8) as u16,
-            // Rounded up: exact for offsets below 2^16 and sizes from 16 (checked by a test over all of them).
-            reciprocal: ((1u64 << 32).div_ceil(size as u64)) as u32,
+impl Tables {
+    /// The tables of a geometry without a [problem](Geometry::problem).
+    #[must_use]
+    pub const fn of(geometry: &Geometry) -> Self {
+        let empty = Shape { size: 0, blocks: 0, capacity: 0, first: 0, reciprocal: 0, class: Class::C0 };
+        let mut this = Self {
+            count: 1,
+            small_count: 0,
+            tiny_count: 0,
+            largest: 0,
+            shapes: [empty; MAX_BINS],
+            small_form: Small::Table,
+            large_form: Large::Table,
+            small: [0; SMALL_MAX / ALIGN + 1],
+            all: [0; Bins::POSSIBLE],
         };
-        bin += 1;
+        let mut next = 0;
+        let mut index = 0;
+        while index < Bins::POSSIBLE {
+            if geometry.bins.has(index) {
+                let size = Bins::size_at(index);
+                this.shapes[this.count] = Shape::of(size, geometry);
+                this.largest = size;
+                while next <= index {
+                    this.all[next] = this.count as u8;
+                    next += 1;
+                }
+                if size <= Class::C3.most() {
+                    this.tiny_count = this.count;
+                }
+                this.count += 1;
+                if size == SMALL_MAX {
+                    this.small_count = this.count;
+                }
+            }
+            index += 1;
+        }
+        index = 1;
+        while index < this.small.len() {
+            this.small[index] = this.all[index - 1];
+            index += 1;
+        }
+        this.small_form = this.small_form();
+        this.large_form = this.large_form(geometry);
+        this
     }
-    table
+
+    const fn small_form(&self) -> Small {
+        let step = self.shapes[1].size;
+        let (mut steps, mut powers) = (step.is_power_of_two(), step as usize == ALIGN);
+        let mut bin = 1;
+        while bin < self.small_count {
+            let size = self.shapes[bin].size;
+            steps &= size == bin as u32 * step;
+            powers &= size as u64 == (ALIGN as u64).wrapping_shl(bin as u32 - 1);
+            bin += 1;
+        }
+        if steps {
+            Small::Steps(step.trailing_zeros())
+        } else if powers {
+            Small::Log2
+        } else {
+            Small::Table
+        }
+    }
+
+    const fn large_form(&self, geometry: &Geometry) -> Large {
+        let above = SMALL_MAX / ALIGN;
+        if geometry.bins.0 >> above == Bins::STEPS.0 >> above { Large::Quarters } else { Large::Table }
+    }
 }
 
 impl Shape {
+    const fn of(size: usize, geometry: &Geometry) -> Self {
+        let class = Class::of(size);
+        let capacity = between(2, geometry.magazine_bytes / size, geometry.magazine[class as usize] as usize);
+        Self {
+            size: size as u32,
+            blocks: (geometry.page / size) as u16,
+            capacity: capacity as u8,
+            first: between(2, geometry.first_bytes / size, if capacity < 8 { capacity } else { 8 }) as u8,
+            // Rounded up: exact for offsets below 2^17 and sizes from 16 (checked by a test over all of them).
+            reciprocal: (1u64 << 32).div_ceil(size as u64) as u32,
+            class,
+        }
+    }
+
     /// Number of the block that starts `offset` bytes into a page; None if none does.
     #[inline]
     #[must_use]
     pub fn block_at(&self, offset: usize) -> Option<usize> {
-        debug_assert!(offset < PAGE);
         let block = ((offset as u64 * u64::from(self.reciprocal)) >> 32) as usize;
         (block * self.size as usize == offset && block < usize::from(self.blocks)).then_some(block)
     }
 }
 
-/// The shape of `bin`, which must be below [`BINS`].
-///
-/// # Safety
-/// `bin < BINS`.
-#[must_use]
-#[inline(always)]
-pub unsafe fn shape(bin: usize) -> &'static Shape {
-    debug_assert!(bin < BINS);
-    // SAFETY: the caller keeps `bin` below the table's length.
-    unsafe { SHAPES.get_unchecked(bin) }
-}
-
-const _: () = assert!(BINS == 85 && size_of_bin(BINS - 1) == BIN_MAX);
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn every_size_lands_in_the_smallest_bin_that_holds_it() {
-        for size in 1..=BIN_MAX {
-            let bin = bin_of(size);
-            assert!(size_of_bin(bin) >= size, "{size}");
-            assert!(bin == 1 || size_of_bin(bin - 1) < size, "{size}");
-        }
-    }
+    const ODD: Bins = Bins(Bins::POWERS.0 | 0x8421 | 0x1f << 80);
 
-    #[test]
-    fn large_bins_waste_at_most_a_quarter() {
-        for bin in SMALL_BINS..BINS {
-            assert!(size_of_bin(bin) * 4 <= size_of_bin(bin - 1) * 5, "{bin}");
-            assert_eq!(size_of_bin(bin) % ALIGN, 0);
-        }
+    fn geometries() -> [Geometry; 4] {
+        let standard = Geometry::STANDARD;
+        let (page, segment) = (2 * GRANULE, 4 << 20);
+        [
+            standard,
+            Geometry { bins: Bins::POWERS, ..standard },
+            Geometry { bins: ODD, page, segment, ..standard },
+            Geometry { bins: Bins(1 << 63), page, segment, ..standard },
+        ]
     }
 
     #[test]
     fn the_reciprocal_divides_every_offset_exactly() {
-        for shape in &SHAPES[1..] {
-            for offset in 0..PAGE as u64 {
-                assert_eq!((offset * u64::from(shape.reciprocal)) >> 32, offset / u64::from(shape.size));
+        for geometry in geometries() {
+            let tables = Tables::of(&geometry);
+            for shape in &tables.shapes[1..tables.count] {
+                for offset in 0..geometry.page as u64 {
+                    assert_eq!((offset * u64::from(shape.reciprocal)) >> 32, offset / u64::from(shape.size));
+                }
             }
         }
     }
 
     #[test]
-    fn aligned_requests_land_in_bins_whose_blocks_are_aligned() {
-        for shift in 4..=15 {
-            let align = 1 << shift;
-            for size in [0, 1, align - 1, align, align + 1, 3 * align, BIN_MAX] {
-                match bin_of_aligned(size, align) {
-                    Some(bin) => assert!(size_of_bin(bin).is_multiple_of(align) && size_of_bin(bin) >= size),
-                    None => assert!(size > BIN_MAX),
-                }
-            }
+    fn the_cheapest_form_is_chosen() {
+        let forms = geometries().map(|geometry| {
+            let tables = Tables::of(&geometry);
+            (tables.small_form, tables.large_form, tables.count)
+        });
+        assert_eq!(forms[0], (Small::Steps(4), Large::Quarters, 85));
+        assert_eq!(forms[1], (Small::Log2, Large::Quarters, 28));
+        assert_eq!((forms[2].0, forms[2].1), (Small::Table, Large::Table));
+        assert_eq!(forms[3], (Small::Steps(10), Large::Table, 2));
+    }
+
+    #[test]
+    fn quarters_waste_at_most_a_quarter() {
+        let tables = Tables::of(&Geometry::STANDARD);
+        for pair in tables.shapes[tables.small_count - 1..tables.count].windows(2) {
+            assert!(pair[1].size * 4 <= pair[0].size * 5);
         }
-        assert_eq!(bin_of_aligned(1, 2 * BIN_MAX), None);
+        assert_eq!(tables.largest, BIN_LIMIT);
+    }
+
+    #[test]
+    fn magazines_keep_to_the_geometry() {
+        let mut geometry = Geometry { magazine_bytes: 16 << 10, ..Geometry::STANDARD };
+        geometry.magazine[Class::C3 as usize] = 5;
+        for shape in &Tables::of(&geometry).shapes[1..] {
+            let most = if shape.class == Class::C3 { 5 } else { 63 };
+            let (capacity, size) = (usize::from(shape.capacity), shape.size as usize);
+            assert!(capacity == 2 || capacity <= most && capacity * size <= 16 << 10, "{size}");
+            assert!(capacity == most || (capacity + 1) * size > 16 << 10, "{size}");
+            assert!((2..=capacity).contains(&usize::from(shape.first)));
+        }
     }
 }

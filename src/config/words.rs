@@ -1,70 +1,29 @@
-//! The two words that a front end is generic over: [`Routes`] (what serves each class) and the knobs.
+//! The four words of a preset, with the operations that a definition needs.
 
-/// hakmem's classes: bands over the bins, named C0 to C7 after block sizes of 8 to 1024 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Class {
-    /// Up to 8 bytes.
-    C0,
-    /// 9 to 16 bytes.
-    C1,
-    /// 17 to 32 bytes.
-    C2,
-    /// 33 to 64 bytes.
-    C3,
-    /// 65 to 128 bytes.
-    C4,
-    /// 129 to 256 bytes.
-    C5,
-    /// 257 to 512 bytes.
-    C6,
-    /// 513 bytes and more (hakmem: to 1024).
-    C7,
-}
+use super::geometry::{Bins, Geometry};
+use super::knob::Knob;
+use super::route::Routes;
+use super::rules;
 
-/// What fills an empty magazine and takes a full one back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Route {
-    /// Central bins, shared by the threads of an arena.
-    Legacy = 0,
-}
-
-/// One [`Route`] per [`Class`], four bits each; C0 in the lowest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Routes(pub u32);
-
-impl Routes {
-    /// Every class on one route.
-    #[must_use]
-    pub const fn all(route: Route) -> Self {
-        Self((route as u32) * 0x1111_1111)
-    }
-}
-
-/// A yes-or-no decision of the front end or of the heap behind it; the value is its bit in the knob word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Knob {
-    /// Free policy "keep": freed memory stays with the process until `malloc_trim`. Off is hakmem's "batch": pages that
-    /// stay empty go back to the OS as the program frees, many at a time.
-    FreeKeep = 0,
-}
-
-/// Routes and knobs together, with the operations that a preset definition needs.
+/// Routes, knobs and geometry, packed into words that fit const parameters. [`Words::problem`] says whether they can be
+/// built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// The route word.
+    /// The route word, see [`Routes`].
     pub routes: u32,
     /// The knob word: bit `k` is the knob with the value `k`.
     pub knobs: u64,
+    /// Which block sizes exist, see [`Bins`].
+    pub bins: u128,
+    /// The other numbers of the geometry, see [`Geometry::pack`].
+    pub numbers: u128,
 }
 
 impl Words {
-    /// The given routes and no knob.
+    /// The given routes and geometry, and of the knobs those that are on in every preset.
     #[must_use]
-    pub const fn new(routes: Routes) -> Self {
-        Self { routes: routes.0, knobs: 0 }
+    pub const fn new(routes: Routes, geometry: Geometry) -> Self {
+        Self { routes: routes.0, knobs: Knob::BUILT_IN, bins: geometry.bins.0, numbers: geometry.pack() }
     }
 
     /// The same words with `knob` on.
@@ -79,9 +38,51 @@ impl Words {
         Self { knobs: self.knobs & !(1 << knob as u8), ..self }
     }
 
-    /// Whether `knob` is on in the knob word `knobs`.
+    /// The same words with other routes.
     #[must_use]
-    pub const fn has(knobs: u64, knob: Knob) -> bool {
-        knobs >> knob as u8 & 1 == 1
+    pub const fn routed(self, routes: Routes) -> Self {
+        Self { routes: routes.0, ..self }
+    }
+
+    /// The same words with another geometry.
+    #[must_use]
+    pub const fn shaped(self, geometry: Geometry) -> Self {
+        Self { bins: geometry.bins.0, numbers: geometry.pack(), ..self }
+    }
+
+    /// Whether `knob` is on.
+    #[must_use]
+    pub const fn has(self, knob: Knob) -> bool {
+        self.knobs >> knob as u8 & 1 == 1
+    }
+
+    /// The routes.
+    #[must_use]
+    pub const fn routes(self) -> Routes {
+        Routes(self.routes)
+    }
+
+    /// The geometry.
+    #[must_use]
+    pub const fn geometry(self) -> Geometry {
+        Geometry::unpack(Bins(self.bins), self.numbers)
+    }
+
+    /// What contradicts what, in a sentence with a remedy, whether it is built or not; None if it all makes sense.
+    #[must_use]
+    pub const fn contradiction(&self) -> Option<&'static str> {
+        rules::contradiction(self)
+    }
+
+    /// What is impossible about the words, or not built yet, in a sentence with a remedy; None if they can be built.
+    #[must_use]
+    pub const fn problem(&self) -> Option<&'static str> {
+        if let Some(problem) = self.contradiction() {
+            return Some(problem);
+        }
+        if let Some(problem) = rules::unbuilt(self) {
+            return Some(problem);
+        }
+        self.geometry().problem()
     }
 }

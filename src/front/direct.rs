@@ -15,12 +15,14 @@
 //! all are that one test.
 
 use super::service;
-use crate::config::bins::{self, ALIGN, BIN_MAX, PAGE, SMALL_MAX};
-use crate::config::{Knob, Words};
-use crate::heap::magazine::beyond;
+use crate::config::bins::{ALIGN, SMALL_MAX};
+use crate::config::{Class, Config, Words};
+use crate::heap::counters::{Path, Statistics};
+use crate::heap::magazine::{Slot, beyond};
 use crate::heap::page_map;
 use crate::heap::state::State;
 use crate::heap::thread::ThreadHeap;
+use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use core::marker::PhantomData;
 use core::sync::atomic::{Ordering, compiler_fence};
 
@@ -29,47 +31,56 @@ use core::sync::atomic::{Ordering, compiler_fence};
 /// # Safety
 /// `slot` and `set_slot` read and write one word per thread, used by nothing else and initially `heap::thread::EMPTY`;
 /// `state` always returns the same static.
-pub unsafe trait Instance: 'static {
+pub unsafe trait Instance<C: Config>: 'static {
     /// Reads the calling thread's slot.
-    fn slot() -> *mut ThreadHeap;
+    fn slot() -> *mut ThreadHeap<C>;
     /// Writes the calling thread's slot.
-    fn set_slot(heap: *mut ThreadHeap);
+    fn set_slot(heap: *mut ThreadHeap<C>);
     /// The heap behind the front.
-    fn state() -> &'static State;
+    fn state() -> &'static State<C>;
 }
 
-/// A front end: the statics `I` and the words of its preset, everything else being constants derived from them.
+/// A front end: the statics `I` and the words of its preset as a type `C`, everything else being constants derived from
+/// them.
 ///
 /// Sizes and alignments are in bytes. Every block is aligned to 16 bytes at least. Failures are null, with `errno` set
 /// to ENOMEM; successes and frees leave `errno` alone.
-pub struct Front<I, const ROUTES: u32, const KNOBS: u64>(PhantomData<fn() -> I>);
+pub struct Front<I, C>(PhantomData<fn() -> (I, C)>);
 
-impl<I, const ROUTES: u32, const KNOBS: u64> Default for Front<I, ROUTES, KNOBS> {
+/// The words of a front end, as a type.
+pub trait Configured {
+    /// Its words.
+    type Config: Config;
+}
+
+impl<I, C: Config> Configured for Front<I, C> {
+    type Config = C;
+}
+
+impl<I, C: Config> Default for Front<I, C> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<I, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
-    /// Whether freed pages stay with the process until `malloc_trim`.
-    pub const FREE_KEEP: bool = Words::has(KNOBS, Knob::FreeKeep);
+impl<I, C: Config> Front<I, C> {
+    /// The words of the preset.
+    pub const WORDS: Words = C::WORDS;
 
     /// The front end, for `#[global_allocator]`. It has no state of its own: all values of one type are one allocator.
     #[must_use]
     pub const fn new() -> Self {
-        const { assert!(ROUTES == 0, "the only route so far is LEGACY: give every class Route::Legacy") };
         Self(PhantomData)
     }
 }
 
-impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
+impl<I: Instance<C>, C: Config> Front<I, C> {
     /// A block of at least `size` bytes; null with ENOMEM if there is none. Size 0 gives a block of its own.
     #[inline(always)]
     #[must_use]
     pub fn allocate(size: usize) -> *mut u8 {
-        let padded = size.wrapping_add(ALIGN - 1);
-        if padded < SMALL_MAX + ALIGN
-            && let Some(block) = Self::pop(padded / ALIGN)
+        if let Some(bin) = C::small_bin(size)
+            && let Some(block) = Self::pop(bin)
         {
             return block;
         }
@@ -80,14 +91,23 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
     #[inline(always)]
     fn pop(bin: usize) -> Option<*mut u8> {
         // SAFETY: `bin` is below the table's length. The slot holds a table whose entries point to the top slot
-        // of a magazine, and the slot below a block exists. Relaxed: the table is this thread's.
+        // of a magazine, and the slot below a block exists. Relaxed: the table is this thread's. Where there is a block there
+        // is a heap of the thread's own, with counters if the preset counts.
         unsafe {
-            let entry = (*I::slot()).top.get_unchecked(bin);
+            let heap = I::slot();
+            let entry = (*heap).top.get_unchecked(bin);
             let top = entry.load(Ordering::Relaxed);
             if top.read_volatile().is_null() {
                 return None;
             }
             entry.store(top.sub(1), Ordering::Relaxed);
+            if C::STATS {
+                (*heap).counters().allocate::<C>(bin, Path::AllocateHit);
+            }
+            if C::PREFETCH {
+                // A hint: the address need not be a slot's.
+                _mm_prefetch::<_MM_HINT_T0>(top.wrapping_byte_sub(64).cast());
+            }
             // The block is read once its slot is out of reach: a signal handler that allocates and frees until here may
             // leave another block in the slot, but from here on works below it.
             compiler_fence(Ordering::SeqCst);
@@ -95,14 +115,17 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
         }
     }
 
-    /// [`allocate`](Self::allocate) where the bins in steps of 16 had nothing: larger bins, or the cold path.
+    /// [`allocate`](Self::allocate) where the small bins had nothing: larger bins, or the cold path.
     #[inline(never)]
     fn allocate_other(size: usize) -> *mut u8 {
         if size > SMALL_MAX
-            && size <= BIN_MAX
-            && let Some(block) = Self::pop(bins::large_bin_of(size))
+            && size <= C::BIN_MAX
+            && let Some(block) = Self::pop(C::large_bin(size))
         {
             return block;
+        }
+        if C::ALLOC_DUALHOT && (1..=Class::C3.most()).contains(&size) {
+            return service::allocate_tiny(I::state(), C::bin_of(size));
         }
         service::allocate(I::state(), size)
     }
@@ -114,23 +137,24 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
     /// `block` is null, or a live block of this front end or of libc, and is not used afterwards.
     #[inline(always)]
     pub unsafe fn deallocate(block: *mut u8) {
+        let code = page_map::get(block.addr());
         // SAFETY: the map's codes are bins or codes without a magazine.
-        if unsafe { !Self::push(page_map::get(block.addr()), block) } {
+        if unsafe { !Self::push(code, block) } {
             // SAFETY: by the caller's promise.
-            unsafe { Self::deallocate_other(block) }
+            unsafe { Self::deallocate_other(block, code) }
         }
     }
 
     /// Frees a block whose bin its layout names, without looking the pointer up.
     ///
     /// # Safety
-    /// `block` is a live block of `bin`, which is below `BINS`.
+    /// `block` is a live block of `bin`, which is below `C::BINS`.
     #[inline(always)]
     pub(crate) unsafe fn deallocate_in(bin: usize, block: *mut u8) {
         // SAFETY: by the caller's promise.
         if unsafe { !Self::push(bin, block) } {
             // SAFETY: by the caller's promise.
-            unsafe { Self::deallocate_other(block) }
+            unsafe { Self::deallocate_other(block, bin) }
         }
     }
 
@@ -142,8 +166,9 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
     unsafe fn push(bin: usize, block: *mut u8) -> bool {
         // SAFETY: as in `pop`; a slot that is not beyond the magazine may be written.
         unsafe {
-            let entry = (*I::slot()).top.get_unchecked(bin);
-            let top = entry.load(Ordering::Relaxed).add(1);
+            let heap = I::slot();
+            let entry = (*heap).top.get_unchecked(bin);
+            let top: *mut Slot = entry.load(Ordering::Relaxed).add(1);
             if beyond(top) {
                 return false;
             }
@@ -151,15 +176,25 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
             // In this order, so that a signal handler never finds a slot that is not written yet.
             compiler_fence(Ordering::SeqCst);
             entry.store(top, Ordering::Relaxed);
+            if C::STATS {
+                (*heap).counters().free::<C>(bin, Path::FreeHit);
+            }
             true
         }
     }
 
+    /// [`deallocate`](Self::deallocate) where the magazine had no room, or there is none: `code` is what the page map or the
+    /// layout says.
     #[cold]
     #[inline(never)]
-    unsafe fn deallocate_other(block: *mut u8) {
-        // SAFETY: by the caller's promise.
-        unsafe { service::free(I::state(), block) }
+    unsafe fn deallocate_other(block: *mut u8, code: usize) {
+        // SAFETY: by the caller's promise; the codes of C0 to C3 are the lowest bins.
+        unsafe {
+            if C::FREE_DUALHOT && (1..=C::TINY_BINS).contains(&code) {
+                return service::free_tiny(I::state(), block, code);
+            }
+            service::free(I::state(), block);
+        }
     }
 
     /// Puts the thread-exit and fork hooks in place, which the first allocation does otherwise. Fork hooks that a program
@@ -168,11 +203,18 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
         I::state().initialise();
     }
 
+    /// What the calls of all threads were, summed up; None unless the preset counts (the knobs `heap-stats` and
+    /// `free-path-stats`).
+    #[must_use]
+    pub fn statistics() -> Option<Statistics> {
+        Statistics::of(I::state())
+    }
+
     /// A zeroed block of at least `size` bytes; memory fresh from the OS is not cleared again.
     #[inline]
     #[must_use]
     pub fn allocate_zeroed(size: usize) -> *mut u8 {
-        if size > BIN_MAX {
+        if size > C::BIN_MAX {
             return service::allocate_zeroed(I::state(), size);
         }
         let block = Self::allocate(size);
@@ -183,6 +225,23 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
         block
     }
 
+    /// [`allocate_zeroed`](Self::allocate_zeroed) at a multiple of `align`, a power of two.
+    #[inline]
+    #[must_use]
+    pub(crate) fn allocate_zeroed_aligned(size: usize, align: usize) -> *mut u8 {
+        if align <= ALIGN {
+            return Self::allocate_zeroed(size);
+        }
+        if let Some(bin) = C::bin_of_aligned(size, align)
+            && let Some(block) = Self::pop(bin)
+        {
+            // SAFETY: the block has at least `size` bytes.
+            unsafe { block.write_bytes(0, size) };
+            return block;
+        }
+        service::allocate_aligned(I::state(), size, align, true)
+    }
+
     /// A block of at least `size` bytes at a multiple of `align`, a power of two.
     #[inline]
     #[must_use]
@@ -190,7 +249,7 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
         if align <= ALIGN {
             return Self::allocate(size);
         }
-        if let Some(bin) = bins::bin_of_aligned(size, align)
+        if let Some(bin) = C::bin_of_aligned(size, align)
             && let Some(block) = Self::pop(bin)
         {
             return block;
@@ -208,14 +267,14 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
     #[must_use]
     pub unsafe fn reallocate(block: *mut u8, size: usize) -> *mut u8 {
         let bin = page_map::get(block.addr());
-        if bin.wrapping_sub(1) >= bins::BINS - 1 {
+        if bin.wrapping_sub(1) >= C::BINS - 1 {
             // SAFETY: by the caller's promise.
             return unsafe { service::reallocate(I::state(), block, size) };
         }
         // SAFETY: `bin` was just found to be one.
-        let shape = unsafe { bins::shape(bin) };
+        let shape = unsafe { C::shape(bin) };
         let usable = shape.size as usize;
-        if shape.block_at(block.addr() % PAGE).is_none() {
+        if shape.block_at(block.addr() % C::PAGE).is_none() {
             service::reject("realloc", block);
         }
         if size <= usable {
@@ -243,75 +302,6 @@ impl<I: Instance, const ROUTES: u32, const KNOBS: u64> Front<I, ROUTES, KNOBS> {
     #[must_use]
     pub unsafe fn usable_size(block: *mut u8) -> usize {
         // SAFETY: by the caller's promise.
-        unsafe { service::usable_size(block) }
+        unsafe { service::usable_size::<C>(block) }
     }
-}
-
-/// Defines a front end: a type with statics of its own, from the words of a preset.
-///
-/// ```
-/// use hakmem::config::{Knob, Route, Routes, Words};
-/// hakmem::define_front! {
-///     /// Every class on LEGACY, freed memory kept.
-///     pub Kept in kept = Words::new(Routes::all(Route::Legacy)).with(Knob::FreeKeep)
-/// }
-///
-/// fn main() {
-///     let block = Kept::allocate(100);
-///     assert_eq!(block.addr() % 16, 0);
-///     // SAFETY: the block is live.
-///     unsafe { Kept::deallocate(block) };
-/// }
-/// ```
-///
-/// The module name (`kept`) also names symbols, so it must be unique within the process image.
-#[macro_export]
-macro_rules! define_front {
-    ($(#[$doc:meta])* $visible:vis $name:ident in $module:ident = $words:expr) => {
-        #[doc(hidden)]
-        #[allow(missing_docs)]
-        $visible mod $module {
-            use $crate::__private::{Shared, State, ThreadHeap};
-
-            pub struct Statics;
-
-            static SHARED: Shared = Shared::new();
-            static STATE: State = State {
-                slot: <Statics as $crate::Instance>::slot,
-                set_slot: <Statics as $crate::Instance>::set_slot,
-                busy: word::busy,
-                set_busy: word::set_busy,
-                keep: super::$name::FREE_KEEP,
-                shared: &SHARED,
-            };
-
-            mod word {
-                $crate::__thread_slot!($module, $crate::__private::EMPTY);
-            }
-
-            // SAFETY: the slot is a thread-local word of its own that starts as EMPTY; the state is one static.
-            unsafe impl $crate::Instance for Statics {
-                #[inline(always)]
-                fn slot() -> *mut ThreadHeap {
-                    word::slot()
-                }
-
-                fn set_slot(heap: *mut ThreadHeap) {
-                    word::set_slot(heap);
-                }
-
-                #[inline(always)]
-                fn state() -> &'static State {
-                    &STATE
-                }
-            }
-        }
-
-        $(#[$doc])*
-        $visible type $name = $crate::Front<
-            $module::Statics,
-            { let words: $crate::config::Words = $words; words.routes },
-            { let words: $crate::config::Words = $words; words.knobs },
-        >;
-    };
 }

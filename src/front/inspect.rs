@@ -1,13 +1,15 @@
 //! What is asked of the whole allocator: to give memory back, and to account for it.
 
-use crate::config::bins::{PAGE, SEGMENT};
+use crate::config::Config;
+use crate::config::bins::GRANULE;
+use crate::heap::pages::Scope;
 use crate::heap::state::State;
 use crate::heap::thread::ThreadHeap;
 use crate::heap::{depot, pages, scavenge};
 
 /// Gives back what can be: the calling thread's caches, the depots, every free page and idle segment, every freed huge
 /// block. True if memory went back to the OS. May change errno.
-pub fn trim(state: &'static State) -> bool {
+pub fn trim<C: Config>(state: &'static State<C>) -> bool {
     if (state.busy)() {
         // In a signal handler that interrupted a slow path: its locks may be held.
         return false;
@@ -21,19 +23,19 @@ pub fn trim(state: &'static State) -> bool {
     state.arenas().for_each(depot::drain);
     for arena in state.arenas() {
         bytes += scavenge::pass(arena);
-        bytes += pages::purge(arena, 0, true);
+        bytes += pages::purge(arena, 0, Scope::All);
     }
     (state.set_busy)(false);
-    bytes >= PAGE
+    bytes >= GRANULE
 }
 
 /// Bytes mapped for segments and cached huge blocks: more than that no trim can give back.
-pub fn mapped(state: &'static State) -> usize {
+pub fn mapped<C: Config>(state: &'static State<C>) -> usize {
     if (state.busy)() {
         return 0;
     }
     (state.set_busy)(true);
-    let segments: usize = state.arenas().map(|arena| arena.pages.lock().segments * SEGMENT).sum();
+    let segments: usize = state.arenas().map(|arena| arena.pages.lock().segments * C::SEGMENT).sum();
     let bytes = segments + state.shared.huge.cached();
     (state.set_busy)(false);
     bytes

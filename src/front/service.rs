@@ -1,12 +1,14 @@
 //! Behind the one cold call: first use, misses, sizes without a bin, over-alignment, refusals, and pointers that are not
-//! blocks. Not generic: one copy serves every front end of a process.
+//! blocks. Generic over the words alone: front ends with the same words share this code, and what is behind it.
 //!
 //! A slow path marks its thread as busy. One that a signal handler starts meanwhile finds the mark and is served
 //! another way: it takes memory from the reserve arena, waits for no lock that may be held by what it interrupted, and
 //! leaves what it frees to the next slow path.
 
-use crate::config::bins::{self, ALIGN, BINS, PAGE};
+use crate::config::Config;
+use crate::config::bins::{ALIGN, GRANULE};
 use crate::heap::arena::Arena;
+use crate::heap::counters::{Counters, Path};
 use crate::heap::segment::{Misuse, Segment};
 use crate::heap::state::{FIRST, RESERVE, State};
 use crate::heap::thread::ThreadHeap;
@@ -17,18 +19,25 @@ use crate::route::legacy;
 use core::ptr::null_mut;
 
 /// How a slow path may work.
-#[derive(Clone, Copy)]
-enum Means {
+enum Means<C: Config> {
     /// With the thread's heap.
-    Heap(&'static ThreadHeap),
+    Heap(&'static ThreadHeap<C>),
     /// Without: the thread has none (any more), or no memory for one is to be had.
     Arena,
     /// As a guest of the slow path that this thread was in when a signal came.
     Guest,
 }
 
+impl<C: Config> Copy for Means<C> {}
+
+impl<C: Config> Clone for Means<C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
 /// Runs `work` with what the calling thread has; it gets a heap at its first use.
-fn with_means<R>(state: &'static State, work: impl FnOnce(Means) -> R) -> R {
+fn with_means<C: Config, R>(state: &'static State<C>, work: impl FnOnce(Means<C>) -> R) -> R {
     if (state.busy)() {
         return work(Means::Guest);
     }
@@ -48,7 +57,7 @@ fn with_means<R>(state: &'static State, work: impl FnOnce(Means) -> R) -> R {
 
 /// Gives the calling thread a heap, with its exit hook. Called and left with the busy mark set.
 #[cold]
-fn first_use(state: &'static State) -> Option<&'static ThreadHeap> {
+fn first_use<C: Config>(state: &'static State<C>) -> Option<&'static ThreadHeap<C>> {
     let heap = ThreadHeap::attach(state)?;
     // Arranging the hook may allocate; the thread can do that by now.
     (state.set_busy)(false);
@@ -62,19 +71,17 @@ fn first_use(state: &'static State) -> Option<&'static ThreadHeap> {
 }
 
 /// A block of `bin`; null if no memory is to be had.
-fn from_bin(state: &'static State, bin: usize, means: Means) -> *mut u8 {
+fn from_bin<C: Config>(state: &'static State<C>, bin: usize, means: Means<C>) -> *mut u8 {
     match means {
         // SAFETY: this is the heap's thread, with the busy mark set.
         Means::Heap(heap) => unsafe { legacy::allocate(heap, bin) },
         Means::Arena => central::take_one(state.arena(FIRST), bin, Patience::Wait).unwrap_or(null_mut()),
-        Means::Guest => {
-            as_guest(state, bins::size_of_bin(bin), false, |arena| central::take_one(arena, bin, Patience::Try))
-        }
+        Means::Guest => as_guest(state, C::size_of(bin), false, |arena| central::take_one(arena, bin, Patience::Try)),
     }
 }
 
 /// A span; null if no memory is to be had.
-fn from_pages(state: &'static State, size: usize, zero: bool, means: Means) -> *mut u8 {
+fn from_pages<C: Config>(state: &'static State<C>, size: usize, zero: bool, means: Means<C>) -> *mut u8 {
     match means {
         Means::Heap(heap) => span::allocate(heap.arena.get(), size, zero, Patience::Wait).unwrap_or(null_mut()),
         Means::Arena => span::allocate(state.arena(FIRST), size, zero, Patience::Wait).unwrap_or(null_mut()),
@@ -84,11 +91,11 @@ fn from_pages(state: &'static State, size: usize, zero: bool, means: Means) -> *
 
 /// Asks two arenas in turn, and if the locks of both stay held (each interrupted call may hold one, and handlers nest),
 /// maps memory for this block alone: a huge block, which takes no lock that it has to wait for.
-fn as_guest(
-    state: &'static State,
+fn as_guest<C: Config>(
+    state: &'static State<C>,
     size: usize,
     zero: bool,
-    ask: impl Fn(&'static Arena) -> Option<*mut u8>,
+    ask: impl Fn(&'static Arena<C>) -> Option<*mut u8>,
 ) -> *mut u8 {
     const ROUNDS: usize = 100;
     for _ in 0..ROUNDS {
@@ -99,13 +106,13 @@ fn as_guest(
         }
         core::hint::spin_loop();
     }
-    state.shared.huge.allocate(size, PAGE, zero, Patience::Try)
+    state.shared.huge.allocate::<C>(size, GRANULE, zero, Patience::Try)
 }
 
 /// A huge block; null if no memory is to be had.
-fn from_os(state: &'static State, size: usize, align: usize, zero: bool, means: Means) -> *mut u8 {
+fn from_os<C: Config>(state: &'static State<C>, size: usize, align: usize, zero: bool, means: Means<C>) -> *mut u8 {
     let patience = if matches!(means, Means::Guest) { Patience::Try } else { Patience::Wait };
-    state.shared.huge.allocate(size, align, zero, patience)
+    state.shared.huge.allocate::<C>(size, align, zero, patience)
 }
 
 /// Clears a block of a bin.
@@ -118,19 +125,42 @@ fn cleared(block: *mut u8, size: usize, zero: bool) -> *mut u8 {
 }
 
 /// A block of at least `size` bytes at a multiple of `align`; null if no memory is to be had. May change errno.
-fn obtain(state: &'static State, size: usize, align: usize, zero: bool, means: Means) -> *mut u8 {
-    if let Some(bin) = bins::bin_of_aligned(size, align) {
-        cleared(from_bin(state, bin, means), size, zero)
-    } else if align <= PAGE && size <= span::SPAN_MAX {
-        from_pages(state, size, zero, means)
+fn obtain<C: Config>(state: &'static State<C>, size: usize, align: usize, zero: bool, means: Means<C>) -> *mut u8 {
+    let (block, bin, path) = if let Some(bin) = C::bin_of_aligned(size, align) {
+        (cleared(from_bin(state, bin, means), size, zero), bin, Path::AllocateRefill)
+    } else if align <= C::PAGE && size <= C::SPAN_MAX {
+        (from_pages(state, size, zero, means), 0, Path::AllocateSpan)
     } else {
-        from_os(state, size, align, zero, means)
+        (from_os(state, size, align, zero, means), 0, Path::AllocateHuge)
+    };
+    if C::STATS && !block.is_null() {
+        count(state, means, Path::AllocateWithoutHeap, path, |counters, path| counters.allocate::<C>(bin, path));
+    }
+    block
+}
+
+/// Counts a call that took `path` on the thread's counters; on those of nobody, as one without a heap, if it has none.
+#[cold]
+fn count<C: Config>(
+    state: &'static State<C>,
+    means: Means<C>,
+    without_heap: Path,
+    path: Path,
+    count: impl Fn(&Counters, Path),
+) {
+    match means {
+        Means::Heap(heap) => count(heap.counters(), path),
+        Means::Arena | Means::Guest => {
+            let one = Counters::new();
+            count(&one, without_heap);
+            state.shared.counters.add(&one.read());
+        }
     }
 }
 
 /// [`obtain`] as the interface has it: null becomes ENOMEM, a success leaves errno as it was. If memory is refused, what
 /// is cached and idle is given back and asked for once more.
-fn obtain_or_enomem(state: &'static State, size: usize, align: usize, zero: bool) -> *mut u8 {
+fn obtain_or_enomem<C: Config>(state: &'static State<C>, size: usize, align: usize, zero: bool) -> *mut u8 {
     let mut block = null_mut();
     if size <= isize::MAX as usize && align <= isize::MAX as usize {
         errno::kept(|| {
@@ -149,21 +179,38 @@ fn obtain_or_enomem(state: &'static State, size: usize, align: usize, zero: bool
 /// See [`Front::allocate`](super::Front::allocate).
 #[cold]
 #[inline(never)]
-pub fn allocate(state: &'static State, size: usize) -> *mut u8 {
+pub fn allocate<C: Config>(state: &'static State<C>, size: usize) -> *mut u8 {
     obtain_or_enomem(state, size, ALIGN, false)
+}
+
+/// [`allocate`] for a bin of C0 to C3, which needs no second look at the size.
+#[cold]
+#[inline(never)]
+pub fn allocate_tiny<C: Config>(state: &'static State<C>, bin: usize) -> *mut u8 {
+    let take = |means| {
+        let block = from_bin(state, bin, means);
+        if C::STATS && !block.is_null() {
+            count(state, means, Path::AllocateWithoutHeap, Path::AllocateRefill, |counters, path| {
+                counters.allocate::<C>(bin, path);
+            });
+        }
+        block
+    };
+    let block = errno::kept(|| with_means(state, take));
+    if block.is_null() { allocate(state, C::size_of(bin)) } else { block }
 }
 
 /// See [`Front::allocate_zeroed`](super::Front::allocate_zeroed).
 #[cold]
 #[inline(never)]
-pub fn allocate_zeroed(state: &'static State, size: usize) -> *mut u8 {
+pub fn allocate_zeroed<C: Config>(state: &'static State<C>, size: usize) -> *mut u8 {
     obtain_or_enomem(state, size, ALIGN, true)
 }
 
 /// See [`Front::allocate_aligned`](super::Front::allocate_aligned); zeroed if `zero`.
 #[cold]
 #[inline(never)]
-pub fn allocate_aligned(state: &'static State, size: usize, align: usize, zero: bool) -> *mut u8 {
+pub fn allocate_aligned<C: Config>(state: &'static State<C>, size: usize, align: usize, zero: bool) -> *mut u8 {
     debug_assert!(align.is_power_of_two());
     obtain_or_enomem(state, size, align, zero)
 }
@@ -178,12 +225,12 @@ enum Kind {
 }
 
 /// Classifies a pointer that is not null.
-fn kind(block: *mut u8) -> Kind {
+fn kind<C: Config>(block: *mut u8) -> Kind {
     let code = page_map::get(block.addr());
     match code as u8 {
         page_map::SPAN => Kind::Span,
         page_map::HUGE => Kind::Huge,
-        page_map::INSIDE => Kind::Wrong(inside_segment(block)),
+        page_map::INSIDE => Kind::Wrong(inside_segment::<C>(block)),
         page_map::HUGE_INSIDE => Kind::Wrong(Misuse::NotABlock),
         page_map::HUGE_IDLE => Kind::Wrong(Misuse::AlreadyFree),
         page_map::FOREIGN | page_map::GONE if foreign::plausible(block) => Kind::Foreign,
@@ -194,11 +241,11 @@ fn kind(block: *mut u8) -> Kind {
 }
 
 /// What is wrong with a pointer into a page that holds no block: the page may be free, and so was the block.
-fn inside_segment(block: *mut u8) -> Misuse {
-    let index = (block.addr() / PAGE) % bins::SEGMENT_PAGES;
+fn inside_segment<C: Config>(block: *mut u8) -> Misuse {
+    let index = (block.addr() / C::PAGE) % C::SEGMENT_PAGES;
     // SAFETY: the map says that the segment is mapped. (It may be unmapped just now, by another thread: the program is at an
     // error already, which ends the process one way or the other.) The bit may change while it is read, likewise.
-    let free = unsafe { (*Segment::of(block)).free };
+    let free = unsafe { (*Segment::<C>::of(block)).free };
     if free >> index & 1 == 1 { Misuse::AlreadyFree } else { Misuse::NotABlock }
 }
 
@@ -206,22 +253,64 @@ fn inside_segment(block: *mut u8) -> Misuse {
 ///
 /// # Safety
 /// As there.
-pub unsafe fn free(state: &'static State, block: *mut u8) {
+pub unsafe fn free<C: Config>(state: &'static State<C>, block: *mut u8) {
     if block.is_null() {
+        if C::PATH_STATS {
+            with_means(state, |means| count(state, means, Path::FreeNull, Path::FreeNull, Counters::take::<C>));
+        }
         return;
     }
     // SAFETY: by the caller's promise.
     errno::kept(|| with_means(state, |means| unsafe { free_as(state, block, means) }));
 }
 
+/// [`free`] for a block of C0 to C3, whose bin is known.
+///
+/// # Safety
+/// As there, and the block's page or its layout says that it is one of `bin`.
+#[cold]
+#[inline(never)]
+pub unsafe fn free_tiny<C: Config>(state: &'static State<C>, block: *mut u8, bin: usize) {
+    let work = |means| {
+        // SAFETY: by the caller's promise; this is the heap's thread, with the busy mark set.
+        unsafe {
+            match means {
+                Means::Heap(heap) => {
+                    if C::STATS {
+                        heap.counters().free::<C>(bin, Path::FreeFlush);
+                    }
+                    legacy::free(heap, bin, block);
+                }
+                _ => free_as(state, block, means),
+            }
+        }
+    };
+    errno::kept(|| with_means(state, work));
+}
+
 /// [`free`] with given means, for a block that is not null. May change errno.
 ///
 /// # Safety
 /// As for [`free`].
-unsafe fn free_as(state: &'static State, block: *mut u8, means: Means) {
+unsafe fn free_as<C: Config>(state: &'static State<C>, block: *mut u8, means: Means<C>) {
+    let kind = kind::<C>(block);
+    if C::STATS {
+        let (bin, path) = match kind {
+            Kind::Bin(bin) => (bin, Path::FreeFlush),
+            Kind::Span => (0, Path::FreeSpan),
+            Kind::Huge => (0, Path::FreeHuge),
+            Kind::Foreign | Kind::Wrong(_) => (0, Path::FreeForeign),
+        };
+        match (path, means) {
+            (Path::FreeForeign, _) => count(state, means, path, path, Counters::take::<C>),
+            // Counted when it is freed in earnest.
+            (_, Means::Guest) => {}
+            _ => count(state, means, Path::FreeWithoutHeap, path, |counters, path| counters.free::<C>(bin, path)),
+        }
+    }
     // SAFETY: by the caller's promise, and the kinds are what the map says.
     let result = unsafe {
-        match (kind(block), means) {
+        match (kind, means) {
             (Kind::Wrong(misuse), _) => Err(misuse),
             (Kind::Foreign, _) => free_foreign(block),
             (_, Means::Guest) => {
@@ -233,11 +322,11 @@ unsafe fn free_as(state: &'static State, block: *mut u8, means: Means) {
                 Ok(())
             }
             (Kind::Bin(bin), Means::Arena) => {
-                central::give_back(bin, &[block]);
+                central::give_back::<C>(bin, &[block]);
                 Ok(())
             }
-            (Kind::Span, _) => span::free(block),
-            (Kind::Huge, _) => state.shared.huge.free(block, state.keep),
+            (Kind::Span, _) => span::free::<C>(block),
+            (Kind::Huge, _) => state.shared.huge.free::<C>(block),
         }
     };
     if let Err(misuse) = result {
@@ -260,12 +349,12 @@ unsafe fn free_foreign(block: *mut u8) -> Result<(), Misuse> {
 /// As there.
 #[cold]
 #[inline(never)]
-pub unsafe fn reallocate(state: &'static State, block: *mut u8, size: usize) -> *mut u8 {
+pub unsafe fn reallocate<C: Config>(state: &'static State<C>, block: *mut u8, size: usize) -> *mut u8 {
     if size > isize::MAX as usize {
         errno::set(errno::ENOMEM);
         return null_mut();
     }
-    let kind = errno::kept(|| kind(block));
+    let kind = errno::kept(|| kind::<C>(block));
     if let Kind::Foreign = kind
         && let Some(realloc) = foreign::libc_realloc()
     {
@@ -276,16 +365,16 @@ pub unsafe fn reallocate(state: &'static State, block: *mut u8, size: usize) -> 
         (Kind::Wrong(misuse), _) => Err(*misuse),
         (Kind::Foreign, _) => Err(Misuse::NotABlock),
         (Kind::Bin(_), _) | (_, Means::Guest) => Ok(null_mut()),
-        (Kind::Span, _) if size > span::SPAN_MAX => Ok(null_mut()),
+        (Kind::Span, _) if size > C::SPAN_MAX => Ok(null_mut()),
         // SAFETY: the map says that it is a span, and it is the caller's.
-        (Kind::Span, _) => unsafe { span::resize(block, size) }.map(|fits| if fits { block } else { null_mut() }),
-        (Kind::Huge, _) => state.shared.huge.resize(block, size),
+        (Kind::Span, _) => unsafe { span::resize::<C>(block, size) }.map(|fits| if fits { block } else { null_mut() }),
+        (Kind::Huge, _) => state.shared.huge.resize::<C>(block, size),
     };
     let stays = errno::kept(|| with_means(state, resize));
     match stays {
         Ok(now) if !now.is_null() => {
             // SAFETY: the block is the caller's, and what lies beyond `size` is not kept.
-            unsafe { shrunk(now, size, usable_size(now)) };
+            unsafe { shrunk(now, size, usable_size::<C>(now)) };
             return now;
         }
         Ok(_) => {}
@@ -295,7 +384,7 @@ pub unsafe fn reallocate(state: &'static State, block: *mut u8, size: usize) -> 
     if !new.is_null() {
         // SAFETY: both blocks hold the smaller of the two sizes, and the old one is the caller's.
         unsafe {
-            let old = usable_size(block);
+            let old = usable_size::<C>(block);
             new.copy_from_nonoverlapping(block, old.min(size));
             free(state, block);
         }
@@ -327,19 +416,19 @@ pub fn reject(function: &str, block: *mut u8) -> ! {
 ///
 /// # Safety
 /// As there.
-pub unsafe fn usable_size(block: *mut u8) -> usize {
+pub unsafe fn usable_size<C: Config>(block: *mut u8) -> usize {
     if block.is_null() {
         return 0;
     }
     let code = page_map::get(block.addr());
-    if (1..BINS).contains(&code) {
-        return bins::size_of_bin(code);
+    if (1..C::BINS).contains(&code) {
+        return C::size_of(code);
     }
     errno::kept(|| {
-        let result = match kind(block) {
-            Kind::Bin(bin) => Ok(bins::size_of_bin(bin)),
+        let result = match kind::<C>(block) {
+            Kind::Bin(bin) => Ok(C::size_of(bin)),
             // SAFETY: the map says so.
-            Kind::Span => unsafe { span::usable(block) },
+            Kind::Span => unsafe { span::usable::<C>(block) },
             Kind::Huge => huge::usable(block),
             // SAFETY: not ours, hence libc's by the caller's promise, and mapped.
             Kind::Foreign => unsafe { Ok(foreign::libc_usable_size(block)) },

@@ -11,7 +11,8 @@ use super::pages::Pages;
 use super::scavenge::Scavenger;
 use super::state::State;
 use super::stock::Stock;
-use crate::config::bins::{BINS, PAGE};
+use crate::config::Config;
+use crate::config::bins::MAX_BINS;
 use crate::os::lock::Locked;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
@@ -20,23 +21,23 @@ pub const ARENAS: usize = 64;
 
 /// What the threads of an arena share for one bin.
 #[repr(align(64))]
-pub struct Bin {
+pub struct Bin<C: Config> {
     /// Full magazines, and empty ones to exchange for them.
     pub depot: Depot,
     /// Pages with free blocks.
-    pub central: Locked<Central>,
+    pub central: Locked<Central<C>>,
 }
 
 /// One arena. All-zero is its initial state, so that unused arenas cost no memory.
-pub struct Arena {
+pub struct Arena<C: Config> {
     /// The front end's state that it belongs to; null until its first thread comes.
-    state: AtomicPtr<State>,
+    state: AtomicPtr<State<C>>,
     /// Magazines and thread heaps.
-    pub stock: Locked<Stock>,
+    pub stock: Locked<Stock<C>>,
     /// Per bin.
-    pub bins: [Bin; BINS],
+    pub bins: [Bin<C>; MAX_BINS],
     /// Segments and pages.
-    pub pages: Locked<Pages>,
+    pub pages: Locked<Pages<C>>,
     /// Bytes of all blocks that are out of its bitmaps: with the program, or cached in magazines.
     pub out: AtomicUsize,
     /// Pages that serve bins.
@@ -51,14 +52,14 @@ pub struct Arena {
     pub depot_bytes: AtomicUsize,
 }
 
-impl Arena {
+impl<C: Config> Arena<C> {
     /// An arena that nobody has used.
     #[must_use]
     pub const fn new() -> Self {
         Self {
             state: AtomicPtr::new(core::ptr::null_mut()),
             stock: Locked::new(Stock::new()),
-            bins: [const { Bin { depot: Depot::new(), central: Locked::new(Central::new()) } }; BINS],
+            bins: [const { Bin { depot: Depot::new(), central: Locked::new(Central::new()) } }; MAX_BINS],
             pages: Locked::new(Pages::new()),
             out: AtomicUsize::new(0),
             bin_pages: AtomicUsize::new(0),
@@ -70,7 +71,7 @@ impl Arena {
     }
 
     /// Ties the arena to its state, before its first use.
-    pub fn belong_to(&self, state: &'static State) {
+    pub fn belong_to(&self, state: &'static State<C>) {
         // Release: whoever sees the pointer may follow it.
         self.state.store((&raw const *state).cast_mut(), Ordering::Release);
     }
@@ -81,7 +82,7 @@ impl Arena {
     }
 
     /// The state it belongs to. Only for arenas in use.
-    pub fn state(&self) -> &'static State {
+    pub fn state(&self) -> &'static State<C> {
         // SAFETY: an arena is tied to its state, a static, before a thread or a page can refer to it. Acquire: pairs
         // with `belong_to`.
         unsafe { &*self.state.load(Ordering::Acquire) }
@@ -90,24 +91,19 @@ impl Arena {
     /// Bytes in blocks that are with the program or cached, spans included.
     pub fn live(&self) -> usize {
         // Relaxed: counts, compared with limits.
-        self.out.load(Ordering::Relaxed) + self.span_pages.load(Ordering::Relaxed) * PAGE
+        self.out.load(Ordering::Relaxed) + self.span_pages.load(Ordering::Relaxed) * C::PAGE
     }
 
-    /// Whether freed pages stay with the process until somebody asks (the knob `FreeKeep`).
-    pub fn keeps_all(&self) -> bool {
-        self.state().keep
-    }
-
-    /// What the threads of this arena share for `bin`, which must be below [`BINS`].
+    /// What the threads of this arena share for `bin`, which must be below `C::BINS`.
     #[inline]
-    pub fn bin(&self, bin: usize) -> &Bin {
-        debug_assert!(bin < BINS);
+    pub fn bin(&self, bin: usize) -> &Bin<C> {
+        debug_assert!(bin < C::BINS);
         // SAFETY: bins come from the page map and the size tables, which hold nothing else.
         unsafe { self.bins.get_unchecked(bin) }
     }
 }
 
-impl Default for Arena {
+impl<C: Config> Default for Arena<C> {
     fn default() -> Self {
         Self::new()
     }

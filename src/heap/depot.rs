@@ -7,7 +7,7 @@
 use super::arena::Arena;
 use super::magazine::{Magazine, MagazineList};
 use super::{central, stock};
-use crate::config::bins;
+use crate::config::Config;
 use crate::os::lock::Locked;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -31,9 +31,9 @@ pub struct Depot {
 }
 
 /// Blocks of a full magazine of `bin`, in bytes.
-fn weight(bin: usize) -> usize {
+fn weight<C: Config>(bin: usize) -> usize {
     // SAFETY: callers pass bins.
-    let shape = unsafe { bins::shape(bin) };
+    let shape = unsafe { C::shape(bin) };
     usize::from(shape.capacity) * shape.size as usize
 }
 
@@ -71,7 +71,7 @@ impl Default for Depot {
 }
 
 /// Takes a full magazine of `bin` from `arena`'s depot.
-pub fn take_full(arena: &Arena, bin: usize) -> Option<*mut Magazine> {
+pub fn take_full<C: Config>(arena: &Arena<C>, bin: usize) -> Option<*mut Magazine> {
     let depot = &arena.bin(bin).depot;
     if depot.is_empty() {
         return None;
@@ -81,7 +81,7 @@ pub fn take_full(arena: &Arena, bin: usize) -> Option<*mut Magazine> {
     // Relaxed, here and below: counts, compared with limits.
     depot.full.store(both.full.len, Ordering::Relaxed);
     drop(both);
-    arena.depot_bytes.fetch_sub(weight(bin), Ordering::Relaxed);
+    arena.depot_bytes.fetch_sub(weight::<C>(bin), Ordering::Relaxed);
     Some(full)
 }
 
@@ -89,7 +89,7 @@ pub fn take_full(arena: &Arena, bin: usize) -> Option<*mut Magazine> {
 ///
 /// # Safety
 /// The caller owns `empty` and gives it up if that is true.
-pub unsafe fn give_empty(arena: &Arena, bin: usize, empty: *mut Magazine) -> bool {
+pub unsafe fn give_empty<C: Config>(arena: &Arena<C>, bin: usize, empty: *mut Magazine) -> bool {
     let mut both = arena.bin(bin).depot.both.lock();
     let room = both.empty.len < EMPTIES;
     if room {
@@ -104,13 +104,13 @@ pub unsafe fn give_empty(arena: &Arena, bin: usize, empty: *mut Magazine) -> boo
 ///
 /// # Safety
 /// The caller owns `full`, a full magazine of `bin`.
-pub unsafe fn give_full(arena: &Arena, bin: usize, full: *mut Magazine) -> Result<*mut Magazine, ()> {
+pub unsafe fn give_full<C: Config>(arena: &Arena<C>, bin: usize, full: *mut Magazine) -> Result<*mut Magazine, ()> {
     // Relaxed, here and below: counts, compared with limits.
     let limit = FLOOR + arena.out.load(Ordering::Relaxed) / SHARE;
-    if arena.depot_bytes.load(Ordering::Relaxed) + weight(bin) > limit {
+    if arena.depot_bytes.load(Ordering::Relaxed) + weight::<C>(bin) > limit {
         return Err(());
     }
-    arena.depot_bytes.fetch_add(weight(bin), Ordering::Relaxed);
+    arena.depot_bytes.fetch_add(weight::<C>(bin), Ordering::Relaxed);
     let depot = &arena.bin(bin).depot;
     let mut both = depot.both.lock();
     // SAFETY: the caller owned it and gives it up.
@@ -120,18 +120,18 @@ pub unsafe fn give_full(arena: &Arena, bin: usize, full: *mut Magazine) -> Resul
 }
 
 /// Returns every block in `arena`'s depots to its page, and every magazine to the stock.
-pub fn drain(arena: &Arena) {
-    (1..bins::BINS).for_each(|bin| drain_bin(arena, bin));
+pub fn drain<C: Config>(arena: &Arena<C>) {
+    (1..C::BINS).for_each(|bin| drain_bin(arena, bin));
 }
 
 /// [`drain`] for one bin.
-pub fn drain_bin(arena: &Arena, bin: usize) {
+pub fn drain_bin<C: Config>(arena: &Arena<C>, bin: usize) {
     // SAFETY: callers pass bins.
-    let capacity = usize::from(unsafe { bins::shape(bin) }.capacity);
+    let capacity = usize::from(unsafe { C::shape(bin) }.capacity);
     while let Some(full) = take_full(arena, bin) {
         // SAFETY: what was taken is this thread's, with `capacity` blocks up to its last slot.
         unsafe {
-            central::give_back(bin, Magazine::blocks(Magazine::full_top(full), capacity));
+            central::give_back::<C>(bin, Magazine::blocks(Magazine::full_top(full), capacity));
             stock::give_magazine(arena, full);
         }
     }

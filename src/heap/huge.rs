@@ -6,7 +6,8 @@
 use super::page_map;
 use super::purge::Keeper;
 use super::segment::Misuse;
-use crate::config::bins::PAGE;
+use crate::config::Config;
+use crate::config::bins::GRANULE;
 use crate::os::lock::{Lock, Locked, Patience};
 use crate::os::memory::{self, Resized};
 use core::ptr::null_mut;
@@ -74,7 +75,7 @@ impl Range {
     unsafe fn mark_live(self) {
         // SAFETY: by the caller's promise. The first entry last: a block that starts is a whole one.
         unsafe {
-            page_map::set(self.start.addr() + PAGE, self.len / PAGE - 1, page_map::HUGE_INSIDE);
+            page_map::set(self.start.addr() + GRANULE, self.len / GRANULE - 1, page_map::HUGE_INSIDE);
             page_map::set(self.start.addr(), 1, page_map::HUGE);
         }
     }
@@ -82,7 +83,7 @@ impl Range {
     /// Gives the range back to the OS for good.
     fn unmap(self) {
         // SAFETY: nobody uses the range any more. The entries change before the addresses can be somebody else's.
-        unsafe { page_map::set(self.start.addr(), self.len / PAGE, page_map::GONE) };
+        unsafe { page_map::set(self.start.addr(), self.len / GRANULE, page_map::GONE) };
         if !memory::unmap(self.start, self.len) {
             // Refused (a filter, or the limit on mappings): the addresses stay unused, the memory goes.
             memory::purge(self.start, self.len);
@@ -92,20 +93,24 @@ impl Range {
 
 /// Usable bytes of the huge block at `start`, which is its length.
 pub fn usable(start: *mut u8) -> Result<usize, Misuse> {
-    if !start.addr().is_multiple_of(PAGE) {
+    if !start.addr().is_multiple_of(GRANULE) {
         return Err(Misuse::NotABlock);
     }
     let inside = usize::from(page_map::HUGE_INSIDE);
-    let rest = (1..).take_while(|page| page_map::get(start.addr() + page * PAGE) == inside);
-    Ok((1 + rest.count()) * PAGE)
+    let rest = (1..).take_while(|page| page_map::get(start.addr() + page * GRANULE) == inside);
+    Ok((1 + rest.count()) * GRANULE)
 }
 
 /// Fresh memory with writable map entries; null if the OS refuses.
-fn map(len: usize, align: usize) -> *mut u8 {
-    let start = memory::map_aligned(len, align);
+fn map<C: Config>(len: usize, align: usize) -> *mut u8 {
+    let thp = C::THP && len >= memory::HUGE_PAGE;
+    let start = memory::map_aligned(len, if thp { align.max(memory::HUGE_PAGE) } else { align });
     if !start.is_null() && !page_map::make_writable(start.addr(), len) {
         memory::unmap(start, len);
         return null_mut();
+    }
+    if thp && !start.is_null() {
+        memory::advise_huge_pages(start, len);
     }
     start
 }
@@ -126,18 +131,11 @@ impl Huge {
     /// A huge block of at least `size` bytes at a multiple of `align`, zeroed if `zero`; null if no memory is to be had.
     /// With little `patience` it passes the cache over if that is locked. `size <= isize::MAX`.
     #[must_use]
-    pub fn allocate(&self, size: usize, align: usize, zero: bool, patience: Patience) -> *mut u8 {
-        let Some(len) = size.max(1).checked_next_multiple_of(PAGE) else { return null_mut() };
-        let cached = self.cache.lock_with(patience).and_then(|mut cache| {
-            cache.keeper.gives(self.live.load(Ordering::Relaxed) + len);
-            let fit = if align <= PAGE { cache.take(len) } else { None };
-            if fit.is_none() {
-                cache.keeper.wanted(len);
-            }
-            fit
-        });
+    pub fn allocate<C: Config>(&self, size: usize, align: usize, zero: bool, patience: Patience) -> *mut u8 {
+        let Some(len) = size.max(1).checked_next_multiple_of(GRANULE) else { return null_mut() };
+        let cached = self.take_cached(len, align, patience);
         let clean = cached.is_none();
-        let range = cached.unwrap_or_else(|| Range { start: map(len, align.max(PAGE)), len });
+        let range = cached.unwrap_or_else(|| Range { start: map::<C>(len, align.max(GRANULE)), len });
         if range.start.is_null() {
             return null_mut();
         }
@@ -155,23 +153,36 @@ impl Huge {
         range.start
     }
 
-    /// Frees the huge block at `start`: into the cache, or back to the OS where the cache holds enough (never if
-    /// `keep_all` says so).
-    pub fn free(&self, start: *mut u8, keep_all: bool) -> Result<(), Misuse> {
+    /// A freed block of about `len` bytes; None if there is none, or the cache is locked and `patience` short.
+    fn take_cached(&self, len: usize, align: usize, patience: Patience) -> Option<Range> {
+        let mut cache = self.cache.lock_with(patience)?;
+        // Relaxed: a count, compared with limits.
+        cache.keeper.gives(self.live.load(Ordering::Relaxed) + len);
+        let fit = if align <= GRANULE { cache.take(len) } else { None };
+        if fit.is_none() {
+            cache.keeper.wanted(len);
+        }
+        fit
+    }
+
+    /// Frees the huge block at `start`: into the cache, or back to the OS where the free policy says so.
+    pub fn free<C: Config>(&self, start: *mut u8) -> Result<(), Misuse> {
         let range = Range { start, len: usable(start)? };
         // Of two threads that free one block, one gets it.
         if !page_map::replace(start.addr(), page_map::HUGE, page_map::HUGE_IDLE) {
             return Err(Misuse::AlreadyFree);
         }
         // SAFETY: the block was the caller's, and is this thread's now.
-        unsafe { page_map::set(start.addr(), range.len / PAGE, page_map::HUGE_IDLE) };
+        unsafe { page_map::set(start.addr(), range.len / GRANULE, page_map::HUGE_IDLE) };
         // Relaxed: counts, compared with limits.
         let live = self.live.fetch_sub(range.len, Ordering::Relaxed) - range.len;
         self.blocks.fetch_sub(1, Ordering::Relaxed);
         let mut cache = self.cache.lock();
+        cache.keeper.gives(live + range.len);
         let full = (cache.count == KEPT).then(|| cache.remove(0));
         cache.add(range);
-        let target = (!keep_all && cache.bytes > cache.keeper.allowance(live)).then(|| cache.keeper.target(live));
+        let empty = cache.bytes;
+        let target = cache.keeper.excess::<C>(empty, live);
         drop(cache);
         if let Some(oldest) = full {
             oldest.unmap();
@@ -205,15 +216,29 @@ impl Huge {
 
     /// Makes the huge block at `start` hold `size` bytes and returns its new address, contents kept: where it is, or
     /// moved by the kernel without a copy. Null if that cannot be done; the block is then as it was.
-    pub fn resize(&self, start: *mut u8, size: usize) -> Result<*mut u8, Misuse> {
+    pub fn resize<C: Config>(&self, start: *mut u8, size: usize) -> Result<*mut u8, Misuse> {
         let old = usable(start)?;
-        let Some(new) = size.checked_next_multiple_of(PAGE) else { return Ok(null_mut()) };
+        let Some(new) = size.checked_next_multiple_of(GRANULE) else { return Ok(null_mut()) };
         if new < old {
             self.shrink(start, old, new);
             return Ok(start);
         }
         if new == old {
             return Ok(start);
+        }
+        // Growing by half and more: copying into memory that is there costs less than having the kernel add as much.
+        if new - old >= old / 2
+            && let Some(range) = self.take_cached(new, GRANULE, Patience::Wait)
+        {
+            // SAFETY: the range is this thread's, and longer than the block, which is the caller's.
+            unsafe {
+                range.start.copy_from_nonoverlapping(start, old);
+                range.mark_live();
+            }
+            // Relaxed: counts, compared with limits.
+            self.live.fetch_add(range.len, Ordering::Relaxed);
+            self.blocks.fetch_add(1, Ordering::Relaxed);
+            return self.free::<C>(start).map(|()| range.start);
         }
         let grown = grow(start, old, new);
         if !grown.is_null() {
@@ -226,14 +251,14 @@ impl Huge {
     fn shrink(&self, start: *mut u8, old: usize, new: usize) {
         let tail = Range { start: start.wrapping_add(new), len: old - new };
         // SAFETY: the tail is part of the caller's block, which ends before it from now on.
-        unsafe { page_map::set(tail.start.addr(), tail.len / PAGE, page_map::GONE) };
+        unsafe { page_map::set(tail.start.addr(), tail.len / GRANULE, page_map::GONE) };
         if memory::unmap(tail.start, tail.len) {
             // Relaxed: a count, compared with limits.
             self.live.fetch_sub(tail.len, Ordering::Relaxed);
         } else {
             // The block stays as long as it was; its memory goes if that is allowed.
             // SAFETY: as above.
-            unsafe { page_map::set(tail.start.addr(), tail.len / PAGE, page_map::HUGE_INSIDE) };
+            unsafe { page_map::set(tail.start.addr(), tail.len / GRANULE, page_map::HUGE_INSIDE) };
             memory::purge(tail.start, tail.len);
         }
     }
@@ -258,7 +283,7 @@ fn grow(start: *mut u8, old: usize, new: usize) -> *mut u8 {
             Resized::Never => return null_mut(),
         }
     }
-    let to = memory::reserve_aligned(new, PAGE);
+    let to = memory::reserve_aligned(new, GRANULE);
     if to.is_null() {
         return to;
     }
@@ -268,7 +293,7 @@ fn grow(start: *mut u8, old: usize, new: usize) -> *mut u8 {
     }
     // SAFETY: both ranges are this thread's. The old entries change before the kernel can give the addresses away.
     unsafe {
-        page_map::set(start.addr(), old / PAGE, page_map::GONE);
+        page_map::set(start.addr(), old / GRANULE, page_map::GONE);
         if memory::move_to(start, old, to, new) {
             Range { start: to, len: new }.mark_live();
             return to;

@@ -3,6 +3,8 @@
 use super::page_map;
 use super::state::State;
 use super::thread::ThreadHeap;
+use crate::config::Config;
+use crate::os::lock::Lock;
 use crate::os::signals;
 use core::ffi::c_void;
 use core::ptr::null_mut;
@@ -19,18 +21,34 @@ unsafe extern "C" {
     ) -> libc::c_int;
 }
 
-/// A key whose destructor is the thread-exit hook; None if the process has used up its keys.
-#[must_use]
-pub fn exit_key() -> Option<libc::pthread_key_t> {
-    let mut key = 0;
-    // SAFETY: `key` is writable and the hook has the right type.
-    (unsafe { libc::pthread_key_create(&raw mut key, Some(at_thread_exit)) } == 0).then_some(key)
+unsafe extern "C" {
+    // What atexit calls; used directly because that one is not in the shared libc. With a null handle the function runs at exit
+    // and not before.
+    fn __cxa_atexit(
+        function: unsafe extern "C" fn(*mut c_void),
+        argument: *mut c_void,
+        handle: *mut c_void,
+    ) -> libc::c_int;
 }
 
-unsafe extern "C" fn at_thread_exit(heap: *mut c_void) {
+/// Has `function` called with `argument` when the process ends in an orderly way.
+pub fn call_at_end(function: unsafe extern "C" fn(*mut c_void), argument: *mut c_void) {
+    // SAFETY: the function stays loaded and takes what it is registered with. Out of memory, it is not called.
+    unsafe { __cxa_atexit(function, argument, null_mut()) };
+}
+
+/// A key whose destructor is the thread-exit hook; None if the process has used up its keys.
+#[must_use]
+pub fn exit_key<C: Config>() -> Option<libc::pthread_key_t> {
+    let mut key = 0;
+    // SAFETY: `key` is writable and the hook has the right type.
+    (unsafe { libc::pthread_key_create(&raw mut key, Some(at_thread_exit::<C>)) } == 0).then_some(key)
+}
+
+unsafe extern "C" fn at_thread_exit<C: Config>(heap: *mut c_void) {
     crate::os::errno::kept(|| {
         // SAFETY: the key's value is the ending thread's heap.
-        let heap = unsafe { &*heap.cast::<ThreadHeap>() };
+        let heap = unsafe { &*heap.cast::<ThreadHeap<C>>() };
         let state = heap.arena.get().state();
         (state.set_busy)(true);
         heap.detach();
@@ -38,18 +56,40 @@ unsafe extern "C" fn at_thread_exit(heap: *mut c_void) {
     });
 }
 
-/// Every front end's state that has threads, linked through `Shared::next`.
-static STATES: AtomicPtr<State> = AtomicPtr::new(null_mut());
+/// What the fork hooks do with a front end, whatever its preset.
+pub trait Forks: Sync {
+    /// Calls `visit` for every lock, in the documented order.
+    fn for_each_lock(&self, visit: &dyn Fn(&Lock));
+    /// Puts things right in the child, where only the forking thread lives on.
+    fn in_child(&self);
+}
+
+/// A front end in the list of the fork hooks.
+pub struct Watched {
+    front: &'static dyn Forks,
+    next: AtomicPtr<Watched>,
+}
+
+impl Watched {
+    /// In no list yet.
+    #[must_use]
+    pub const fn new(front: &'static dyn Forks) -> Self {
+        Self { front, next: AtomicPtr::new(null_mut()) }
+    }
+}
+
+/// Every front end that has threads, linked through `Watched::next`.
+static FRONTS: AtomicPtr<Watched> = AtomicPtr::new(null_mut());
 static REGISTERED: AtomicBool = AtomicBool::new(false);
 
-/// Includes `state` in what the fork hooks do.
-pub fn watch_forks(state: &'static State) {
-    let this = (&raw const *state).cast_mut();
-    let mut head = STATES.load(Ordering::Relaxed);
+/// Includes `watched` in what the fork hooks do.
+pub fn watch_forks(watched: &'static Watched) {
+    let this = (&raw const *watched).cast_mut();
+    let mut head = FRONTS.load(Ordering::Relaxed);
     loop {
-        state.shared.next.store(head, Ordering::Relaxed);
-        // Release: whoever finds the state in the list sees its `next`.
-        match STATES.compare_exchange_weak(head, this, Ordering::Release, Ordering::Relaxed) {
+        watched.next.store(head, Ordering::Relaxed);
+        // Release: whoever finds it in the list sees its `next`.
+        match FRONTS.compare_exchange_weak(head, this, Ordering::Release, Ordering::Relaxed) {
             Ok(_) => break,
             Err(now) => head = now,
         }
@@ -61,43 +101,55 @@ pub fn watch_forks(state: &'static State) {
     }
 }
 
-fn for_each_state(first: *mut State, mut visit: impl FnMut(&'static State)) {
-    let mut state = first;
+fn for_each_front(first: *mut Watched, visit: impl Fn(&'static dyn Forks)) {
+    let mut watched = first;
     // SAFETY: the list holds statics.
-    while let Some(this) = unsafe { state.as_ref() } {
-        visit(this);
-        state = this.shared.next.load(Ordering::Relaxed);
+    while let Some(this) = unsafe { watched.as_ref() } {
+        visit(this.front);
+        watched = this.next.load(Ordering::Relaxed);
     }
 }
 
-/// Calls `visit` for every lock of `state`, in the documented order.
-fn for_each_lock(state: &State, visit: impl Fn(&crate::os::lock::Lock)) {
-    visit(state.shared.key.raw());
-    visit(state.shared.threads.raw());
-    visit(state.shared.magazines.raw());
-    for arena in state.arenas() {
-        visit(arena.stock.raw());
-        for bin in &arena.bins {
-            visit(bin.depot.raw());
-            visit(bin.central.raw());
+impl<C: Config> Forks for State<C> {
+    fn for_each_lock(&self, visit: &dyn Fn(&Lock)) {
+        visit(self.shared.key.raw());
+        visit(self.shared.threads.raw());
+        visit(self.shared.magazines.raw());
+        for arena in self.arenas() {
+            visit(arena.stock.raw());
+            for bin in &arena.bins {
+                visit(bin.depot.raw());
+                visit(bin.central.raw());
+            }
+            visit(arena.pages.raw());
         }
-        visit(arena.pages.raw());
+        visit(self.shared.huge.raw());
     }
-    visit(state.shared.huge.raw());
+
+    /// What the other threads had cached is lost, a bounded amount each; what they had allocated stays valid.
+    fn in_child(&self) {
+        self.for_each_lock(&|lock| lock.reset());
+        // A pass that another thread was at ends here; the one page that it had taken out is lost with it.
+        self.arenas().for_each(|arena| arena.scavenger.reset());
+        let own = ThreadHeap::of(self).and_then(|heap| heap.seat.get());
+        for (index, count) in self.shared.threads.lock().iter_mut().enumerate() {
+            *count = u32::from(own == Some(index));
+        }
+    }
 }
 
 /// The forking thread's signal mask. Guarded by the locks that it holds meanwhile: one fork at a time.
 static MASK: AtomicU64 = AtomicU64::new(0);
-/// The head of the list of states whose locks it holds.
-static LOCKED: AtomicPtr<State> = AtomicPtr::new(null_mut());
+/// The head of the list of front ends whose locks it holds.
+static LOCKED: AtomicPtr<Watched> = AtomicPtr::new(null_mut());
 
 /// Takes every lock. No signal handler may run until they are given back: it would wait for its own thread.
 unsafe extern "C" fn before_fork() {
     let mask = signals::block_all();
-    // Acquire: pairs with the release in `watch_forks`. A state that comes later is not part of this fork.
-    let first = STATES.load(Ordering::Acquire);
+    // Acquire: pairs with the release in `watch_forks`. A front end that comes later is not part of this fork.
+    let first = FRONTS.load(Ordering::Acquire);
     page_map::raw().lock();
-    for_each_state(first, |state| for_each_lock(state, |lock| lock.lock()));
+    for_each_front(first, |front| front.for_each_lock(&|lock| lock.lock()));
     // Relaxed: read by this thread, or by its copy in the child.
     LOCKED.store(first, Ordering::Relaxed);
     MASK.store(mask, Ordering::Relaxed);
@@ -105,23 +157,13 @@ unsafe extern "C" fn before_fork() {
 
 unsafe extern "C" fn in_parent() {
     let (mask, first) = (MASK.load(Ordering::Relaxed), LOCKED.load(Ordering::Relaxed));
-    for_each_state(first, |state| for_each_lock(state, |lock| lock.unlock()));
+    for_each_front(first, |front| front.for_each_lock(&|lock| lock.unlock()));
     page_map::raw().unlock();
     signals::restore(mask);
 }
 
-/// In the child only the forking thread lives on. What the others had cached is lost to it, a bounded amount each; what
-/// they had allocated stays valid.
 unsafe extern "C" fn in_child() {
     page_map::raw().reset();
-    for_each_state(LOCKED.load(Ordering::Relaxed), |state| {
-        for_each_lock(state, |lock| lock.reset());
-        // A pass that another thread was at ends here; the one page that it had taken out is lost with it.
-        state.arenas().for_each(|arena| arena.scavenger.reset());
-        let own = ThreadHeap::of(state).and_then(|heap| heap.seat.get());
-        for (index, count) in state.shared.threads.lock().iter_mut().enumerate() {
-            *count = u32::from(own == Some(index));
-        }
-    });
+    for_each_front(LOCKED.load(Ordering::Relaxed), Forks::in_child);
     signals::restore(MASK.load(Ordering::Relaxed));
 }

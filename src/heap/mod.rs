@@ -19,6 +19,7 @@
 
 pub mod arena;
 pub mod central;
+pub mod counters;
 pub mod deferred;
 pub mod depot;
 pub mod huge;

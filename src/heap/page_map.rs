@@ -16,7 +16,7 @@
 //! only windows exist: those that a pointer can be expected in, at the same distance from the same base.
 
 use super::magazine::TABLE;
-use crate::config::bins::{BINS, PAGE, PAGE_SHIFT};
+use crate::config::bins::{GRANULE, GRANULE_SHIFT, MAX_BINS};
 use crate::os::lock::{Lock, Locked};
 use crate::os::memory;
 use core::arch::{asm, global_asm};
@@ -25,22 +25,22 @@ use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 /// What is not ours.
 pub const FOREIGN: u8 = 0;
 /// First page of a span.
-pub const SPAN: u8 = BINS as u8;
+pub const SPAN: u8 = MAX_BINS as u8;
 /// First page of a huge block.
-pub const HUGE: u8 = BINS as u8 + 1;
+pub const HUGE: u8 = MAX_BINS as u8 + 1;
 /// In a segment, but no block starts there: its header, free pages, the rest of spans.
-pub const INSIDE: u8 = BINS as u8 + 2;
+pub const INSIDE: u8 = MAX_BINS as u8 + 2;
 /// The rest of a huge block.
-pub const HUGE_INSIDE: u8 = BINS as u8 + 3;
+pub const HUGE_INSIDE: u8 = MAX_BINS as u8 + 3;
 /// A freed huge block that is kept for reuse.
-pub const HUGE_IDLE: u8 = BINS as u8 + 4;
+pub const HUGE_IDLE: u8 = MAX_BINS as u8 + 4;
 /// Where a huge block or a segment was: unmapped, or somebody else's by now.
-pub const GONE: u8 = BINS as u8 + 5;
+pub const GONE: u8 = MAX_BINS as u8 + 5;
 
 const _: () = assert!((GONE as usize) < TABLE);
 
 /// Bytes of the map: one per page of the 47-bit address space.
-const MAP_BYTES: usize = 1 << (47 - PAGE_SHIFT);
+const MAP_BYTES: usize = 1 << (47 - GRANULE_SHIFT);
 /// Bytes of the map that become writable at a time; they describe 64 GiB.
 const WINDOW: usize = 1 << 20;
 /// Number of windows.
@@ -87,7 +87,7 @@ fn base() -> *mut u8 {
 /// The byte of the page that `address` lies in.
 #[inline(always)]
 fn entry(address: usize) -> *mut AtomicU8 {
-    base().wrapping_add(address >> PAGE_SHIFT).cast()
+    base().wrapping_add(address >> GRANULE_SHIFT).cast()
 }
 
 /// The code of the page that `address` lies in: always below [`TABLE`].
@@ -102,20 +102,20 @@ pub fn get(address: usize) -> usize {
     // SAFETY: the map covers every address that a process can have (see the module's head for those it cannot).
     unsafe {
         asm!("movzx {code:e}, byte ptr [{base} + {page}]",
-             code = lateout(reg) code, base = in(reg) base(), page = in(reg) address >> PAGE_SHIFT,
+             code = lateout(reg) code, base = in(reg) base(), page = in(reg) address >> GRANULE_SHIFT,
              options(pure, readonly, nostack, preserves_flags));
     }
     code
 }
 
-/// Sets the code of `pages` pages from `address` on. The window must be writable ([`make_writable`]).
+/// Sets the code of `granules` times 64 KiB from `address` on. The window must be writable ([`make_writable`]).
 ///
 /// # Safety
-/// The caller owns the pages, and `code` is one of the map's codes.
-pub unsafe fn set(address: usize, pages: usize, code: u8) {
-    for page in 0..pages {
-        // SAFETY: `make_writable` succeeded for the owner of these pages. Relaxed: as in `get`.
-        unsafe { &*entry(address + page * PAGE) }.store(code, Ordering::Relaxed);
+/// The caller owns the memory, and `code` is one of the map's codes.
+pub unsafe fn set(address: usize, granules: usize, code: u8) {
+    for granule in 0..granules {
+        // SAFETY: `make_writable` succeeded for the owner of this memory. Relaxed: as in `get`.
+        unsafe { &*entry(address + granule * GRANULE) }.store(code, Ordering::Relaxed);
     }
 }
 
@@ -129,9 +129,9 @@ pub fn replace(address: usize, old: u8, new: u8) -> bool {
 /// beyond the map.
 #[must_use]
 pub fn make_writable(address: usize, len: usize) -> bool {
-    let Some(end) = address.checked_add(len).filter(|end| end >> PAGE_SHIFT <= MAP_BYTES) else { return false };
-    let first = address >> PAGE_SHIFT;
-    let last = (end - 1) >> PAGE_SHIFT;
+    let Some(end) = address.checked_add(len).filter(|end| end >> GRANULE_SHIFT <= MAP_BYTES) else { return false };
+    let first = address >> GRANULE_SHIFT;
+    let last = (end - 1) >> GRANULE_SHIFT;
     (first / WINDOW..=last / WINDOW).all(window_writable)
 }
 
@@ -178,7 +178,7 @@ extern "C" fn reserve() -> usize {
     // SAFETY: libc, which this image depends on, is relocated before it, and getauxval only reads.
     let executable = unsafe { libc::getauxval(libc::AT_PHDR) } as usize;
     for address in [0, stack, here, executable] {
-        for window in around(address >> PAGE_SHIFT) {
+        for window in around(address >> GRANULE_SHIFT) {
             let start = LIMITED_BASE + window * WINDOW;
             let flags = libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
             if raw_mmap(start, WINDOW, libc::PROT_READ | libc::PROT_WRITE, flags) == start {

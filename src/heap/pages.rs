@@ -7,8 +7,8 @@ use super::arena::Arena;
 use super::list::List;
 use super::page_map;
 use super::purge::Keeper;
-use super::segment::{ALL_FREE, Page, Segment};
-use crate::config::bins::{PAGE, SEGMENT_PAGES};
+use super::segment::{Page, Segment};
+use crate::config::Config;
 use crate::os::lock::Patience;
 use crate::os::memory;
 
@@ -16,8 +16,8 @@ use crate::os::memory;
 const LOOKS: usize = 32;
 
 /// What an arena knows of its pages. Counts are in pages unless said.
-pub struct Pages {
-    list: List<Segment>,
+pub struct Pages<C: Config> {
+    list: List<Segment<C>>,
     /// Segments mapped.
     pub segments: usize,
     /// Free pages that may hold old contents.
@@ -26,19 +26,19 @@ pub struct Pages {
 }
 
 /// Neighbouring pages, taken together.
-pub struct Run {
+pub struct Run<C: Config> {
     /// The first one's descriptor.
-    pub page: *mut Page,
+    pub page: *mut Page<C>,
     /// Whether all of them read as zeroes.
     pub clean: bool,
 }
 
 /// What purging takes out under the lock, to be given back outside it.
-enum Work {
+enum Work<C: Config> {
     /// A segment without pages in use.
-    Idle(*mut Segment),
+    Idle(*mut Segment<C>),
     /// Dirty pages of a segment, one bit each.
-    Dirty(*mut Segment, u32),
+    Dirty(*mut Segment<C>, u32),
 }
 
 /// Bits `first..first + count`.
@@ -55,7 +55,7 @@ fn find_run(mask: u32, count: usize) -> Option<usize> {
     (starts != 0).then(|| starts.trailing_zeros() as usize)
 }
 
-impl Pages {
+impl<C: Config> Pages<C> {
     /// An arena's pages at the beginning: none.
     #[must_use]
     pub const fn new() -> Self {
@@ -63,7 +63,7 @@ impl Pages {
     }
 
     /// Takes `count` neighbouring free pages, dirty ones first if there is a choice within a segment.
-    fn take(&mut self, count: usize) -> Option<Run> {
+    fn take(&mut self, count: usize) -> Option<Run<C>> {
         let mut segment = self.list.first();
         for _ in 0..LOOKS {
             if segment.is_null() {
@@ -90,7 +90,7 @@ impl Pages {
 
     /// # Safety
     /// The pages `first..first + count` of `segment`, which is in the list, are free.
-    unsafe fn take_at(&mut self, segment: *mut Segment, first: usize, count: usize) -> Run {
+    unsafe fn take_at(&mut self, segment: *mut Segment<C>, first: usize, count: usize) -> Run<C> {
         let mask = bits(first, count);
         // SAFETY: the lock of this arena's pages is held.
         unsafe {
@@ -101,9 +101,9 @@ impl Pages {
                 self.list.remove(segment);
             }
             self.dirty -= dirty.count_ones() as usize;
-            self.keeper.gives((*(*Segment::page(segment, first)).arena).live() + count * PAGE);
+            self.keeper.gives((*(*Segment::page(segment, first)).arena).live() + count * C::PAGE);
             if dirty == 0 {
-                self.keeper.wanted(count * PAGE);
+                self.keeper.wanted(count * C::PAGE);
             }
             Run { page: Segment::page(segment, first), clean: dirty == 0 }
         }
@@ -113,7 +113,7 @@ impl Pages {
     ///
     /// # Safety
     /// They are not free, belong to `segment` of this arena, and nobody uses them.
-    unsafe fn put(&mut self, segment: *mut Segment, mask: u32, dirty: bool) {
+    unsafe fn put(&mut self, segment: *mut Segment<C>, mask: u32, dirty: bool) {
         // SAFETY: the lock of this arena's pages is held.
         unsafe {
             let (was_free, was_dirty) = ((*segment).free, (*segment).dirty);
@@ -137,27 +137,28 @@ impl Pages {
     }
 
     /// Takes something out that purging can give back.
-    fn pick(&mut self, idle_too: bool) -> Option<Work> {
+    fn pick(&mut self, scope: Scope) -> Option<Work<C>> {
+        let all = scope == Scope::All;
         let mut segment = self.list.first();
         while !segment.is_null() {
             // SAFETY: segments in the list are mapped, and the lock of this arena's pages is held.
             unsafe {
                 let (free, dirty) = ((*segment).free, (*segment).dirty);
-                if free == ALL_FREE && (dirty != 0 || idle_too) {
+                if free == Segment::<C>::ALL_FREE && (dirty != 0 || all) {
                     self.list.remove(segment);
                     self.segments -= 1;
                     self.dirty -= dirty.count_ones() as usize;
-                    self.keeper.gave_back(dirty.count_ones() as usize * PAGE);
+                    self.keeper.gave_back(dirty.count_ones() as usize * C::PAGE);
                     return Some(Work::Idle(segment));
                 }
-                if dirty != 0 {
+                if dirty != 0 && (all || !C::WHOLE_SEGMENTS) {
                     (*segment).free &= !dirty;
                     (*segment).dirty = 0;
                     if (*segment).free == 0 {
                         self.list.remove(segment);
                     }
                     self.dirty -= dirty.count_ones() as usize;
-                    self.keeper.gave_back(dirty.count_ones() as usize * PAGE);
+                    self.keeper.gave_back(dirty.count_ones() as usize * C::PAGE);
                     return Some(Work::Dirty(segment, dirty));
                 }
                 segment = self.list.after(segment);
@@ -167,7 +168,7 @@ impl Pages {
     }
 }
 
-impl Default for Pages {
+impl<C: Config> Default for Pages<C> {
     fn default() -> Self {
         Self::new()
     }
@@ -175,8 +176,8 @@ impl Default for Pages {
 
 /// Takes `count` neighbouring pages for `arena`, mapping a segment if need be; Some(None) if the OS refuses, None if the
 /// lock is held and `patience` is short. Their map entries stay INSIDE.
-pub fn take(arena: &'static Arena, count: usize, patience: Patience) -> Option<Option<Run>> {
-    debug_assert!(0 < count && count < SEGMENT_PAGES);
+pub fn take<C: Config>(arena: &'static Arena<C>, count: usize, patience: Patience) -> Option<Option<Run<C>>> {
+    debug_assert!(0 < count && count < C::SEGMENT_PAGES);
     if let Some(run) = arena.pages.lock_with(patience)?.take(count) {
         return Some(Some(run));
     }
@@ -198,10 +199,10 @@ pub fn take(arena: &'static Arena, count: usize, patience: Patience) -> Option<O
 ///
 /// # Safety
 /// The caller owns the `count` pages from `page` on.
-pub unsafe fn extend(page: *mut Page, count: usize, more: usize) -> bool {
+pub unsafe fn extend<C: Config>(page: *mut Page<C>, count: usize, more: usize) -> bool {
     // SAFETY: an owned page's descriptor is readable, and its arena lives as long as the process.
     let (arena, first, segment) = unsafe { (&*(*page).arena, (*page).index() + count, Segment::of((*page).start)) };
-    if first + more > SEGMENT_PAGES {
+    if first + more > C::SEGMENT_PAGES {
         return false;
     }
     let mut pages = arena.pages.lock();
@@ -219,47 +220,57 @@ pub unsafe fn extend(page: *mut Page, count: usize, more: usize) -> bool {
 ///
 /// # Safety
 /// The caller owns the pages, and nobody uses them any more.
-pub unsafe fn release(page: *mut Page, count: usize) {
+pub unsafe fn release<C: Config>(page: *mut Page<C>, count: usize) {
     // SAFETY: an owned page's descriptor is readable, and its arena lives as long as the process.
     let (arena, first, segment) = unsafe { (&*(*page).arena, (*page).index(), Segment::of((*page).start)) };
     // SAFETY: the caller owns the pages.
-    unsafe { page_map::set((*page).start.addr(), count, page_map::INSIDE) };
+    unsafe { page_map::set((*page).start.addr(), count * C::GRANULES, page_map::INSIDE) };
     let mut pages = arena.pages.lock();
     // SAFETY: the caller gives the pages up.
     unsafe { pages.put(segment, bits(first, count), true) };
-    let live = arena.live();
-    if arena.keeps_all() || pages.dirty * PAGE <= pages.keeper.allowance(live) {
+    // SAFETY: the segment is mapped as long as the lock is held.
+    if C::WHOLE_SEGMENTS && unsafe { (*segment).free } != Segment::<C>::ALL_FREE {
         return;
     }
-    let target = pages.keeper.target(live);
+    let empty = pages.dirty * C::PAGE;
+    let Some(target) = pages.keeper.excess::<C>(empty, arena.live()) else { return };
     drop(pages);
-    purge(arena, target, false);
+    purge(arena, target, Scope::Policy);
 }
 
-/// Gives memory back until at most `target` bytes of `arena` are dirty; with `idle_too` also the addresses of every
-/// segment without a page in use. Returns the bytes given back.
-pub fn purge(arena: &'static Arena, target: usize, idle_too: bool) -> usize {
+/// What purging may give back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// What the preset's policy lets go as the program frees.
+    Policy,
+    /// Everything, also the addresses of every segment without a page in use.
+    All,
+}
+
+/// Gives memory back until at most `target` bytes of `arena` are dirty, or all that is in `scope`. Returns the bytes given
+/// back.
+pub fn purge<C: Config>(arena: &'static Arena<C>, target: usize, scope: Scope) -> usize {
     let mut bytes = 0;
     loop {
         let mut pages = arena.pages.lock();
-        if pages.dirty * PAGE <= target && !idle_too {
+        if pages.dirty * C::PAGE <= target && scope == Scope::Policy {
             return bytes;
         }
-        let work = pages.pick(idle_too);
+        let work = pages.pick(scope);
         drop(pages);
         match work {
             None => return bytes,
             Some(Work::Idle(segment)) => {
                 // SAFETY: every page is free, and it was taken out of the list under the lock. Its masks are ours.
                 unsafe {
-                    bytes += (*segment).dirty.count_ones() as usize * PAGE;
+                    bytes += (*segment).dirty.count_ones() as usize * C::PAGE;
                     Segment::unmap(segment);
                 }
             }
             Some(Work::Dirty(segment, mask)) => {
                 // SAFETY: the pages in the mask were taken out under the lock.
                 let given = unsafe { purge_runs(segment, mask) };
-                bytes += given.count_ones() as usize * PAGE;
+                bytes += given.count_ones() as usize * C::PAGE;
                 let mut pages = arena.pages.lock();
                 // SAFETY: they are put back as what they are now.
                 unsafe {
@@ -283,7 +294,7 @@ pub fn purge(arena: &'static Arena, target: usize, idle_too: bool) -> usize {
 ///
 /// # Safety
 /// The caller owns the pages.
-unsafe fn purge_runs(segment: *mut Segment, mask: u32) -> u32 {
+unsafe fn purge_runs<C: Config>(segment: *mut Segment<C>, mask: u32) -> u32 {
     let mut given = 0;
     let mut rest = mask;
     while rest != 0 {
@@ -291,7 +302,7 @@ unsafe fn purge_runs(segment: *mut Segment, mask: u32) -> u32 {
         let count = (rest >> first).trailing_ones() as usize;
         let run = bits(first, count);
         // SAFETY: the pages lie in the segment and belong to the caller.
-        if memory::purge(unsafe { (*segment).start.add(first * PAGE) }, count * PAGE) {
+        if memory::purge(unsafe { (*segment).start.add(first * C::PAGE) }, count * C::PAGE) {
             given |= run;
         }
         rest &= !run;

@@ -6,6 +6,7 @@
 //! a second was given back too early, so that much more is kept from then on, up to the most that was live lately.
 //! Experience fades with each purge, and after a quiet while counts for half.
 
+use crate::config::Config;
 use crate::os::clock;
 
 /// Empty memory that is kept whatever is live, in bytes.
@@ -38,8 +39,7 @@ impl Keeper {
     }
 
     /// How much may stay empty while `live` bytes are in use.
-    #[must_use]
-    pub fn allowance(&mut self, live: usize) -> usize {
+    fn allowance(&mut self, live: usize) -> usize {
         self.gives(live);
         if self.learned > 0 && clock::milliseconds().wrapping_sub(self.when) > SOON {
             self.fade(live);
@@ -55,8 +55,20 @@ impl Keeper {
         self.when = clock::milliseconds();
     }
 
-    /// Called when the pool exceeds its allowance: down to how much it should be purged.
-    pub fn target(&mut self, live: usize) -> usize {
+    /// Called when memory came back to the pool, of which `empty` bytes are empty now: if that is more than the free policy
+    /// allows, down to how much the pool should be purged.
+    pub fn excess<C: Config>(&mut self, empty: usize, live: usize) -> Option<usize> {
+        if C::FREE_KEEP {
+            return None;
+        }
+        if C::FREE_EAGER {
+            return Some(0);
+        }
+        (empty > self.allowance(live)).then(|| self.target(live))
+    }
+
+    /// Down to how much a pool that exceeds its allowance should be purged.
+    fn target(&mut self, live: usize) -> usize {
         let now = clock::milliseconds();
         if now.wrapping_sub(self.when) > SOON {
             self.fade(live);

@@ -7,7 +7,8 @@
 use super::arena::Arena;
 use super::central::{self, Found};
 use super::purge::SOON;
-use crate::config::bins::{BINS, OS_PAGE, PAGE};
+use crate::config::Config;
+use crate::config::bins::OS_PAGE;
 use crate::os::{clock, memory};
 use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 
@@ -70,24 +71,26 @@ impl Default for Scavenger {
 }
 
 /// Bytes of free blocks in pages of bins, purged OS pages apart.
-fn loose(arena: &Arena) -> usize {
-    let pages = arena.bin_pages.load(Ordering::Relaxed) * PAGE;
+fn loose<C: Config>(arena: &Arena<C>) -> usize {
+    let pages = arena.bin_pages.load(Ordering::Relaxed) * C::PAGE;
     pages.saturating_sub(arena.out.load(Ordering::Relaxed) + arena.scavenged.load(Ordering::Relaxed))
 }
 
 /// Called after blocks went back to pages of `arena`: makes a pass if one is due.
 #[inline]
-pub fn check(arena: &Arena) {
+pub fn check<C: Config>(arena: &Arena<C>) {
+    if C::FREE_KEEP || C::WHOLE_SEGMENTS {
+        return;
+    }
     let (out, high) = (arena.out.load(Ordering::Relaxed), arena.scavenger.high.load(Ordering::Relaxed));
     let floor = FLOOR + arena.scavenger.learned.load(Ordering::Relaxed);
     if out >= high {
         arena.scavenger.high.store(out, Ordering::Relaxed);
     } else if high - out > floor
         && high - out > floor + (out / OUT_SHARE).min(out / FEW_SHARE + loose(arena) / LOOSE_SHARE)
-        && !arena.keeps_all()
     {
         pass(arena);
-    } else if loose(arena) > LOOSE_FLOOR + out / LOOSE_MOST && !arena.keeps_all() {
+    } else if loose(arena) > LOOSE_FLOOR + out / LOOSE_MOST {
         // Much lies between used blocks though nothing was given back lately: look again now and then.
         let now = clock::milliseconds();
         if now.wrapping_sub(arena.scavenger.when.load(Ordering::Relaxed)) > PAUSE {
@@ -98,7 +101,7 @@ pub fn check(arena: &Arena) {
 
 /// Called when blocks in purged OS pages are handed out, `bytes` of those: soon after a pass, it was made too early.
 #[cold]
-pub fn regret(arena: &Arena, bytes: usize) {
+pub fn regret<C: Config>(arena: &Arena<C>, bytes: usize) {
     let scavenger = &arena.scavenger;
     let given_back = scavenger.given_back.load(Ordering::Relaxed);
     let regretted = bytes.min(given_back);
@@ -113,7 +116,7 @@ pub fn regret(arena: &Arena, bytes: usize) {
 
 /// Gives back every OS page in which all blocks are free; returns the bytes given back.
 #[cold]
-pub fn pass(arena: &Arena) -> usize {
+pub fn pass<C: Config>(arena: &Arena<C>) -> usize {
     if arena.scavenger.at_work.swap(true, Ordering::Acquire) {
         return 0;
     }
@@ -124,7 +127,7 @@ pub fn pass(arena: &Arena) -> usize {
         arena.scavenger.given_back.store(0, Ordering::Relaxed);
     }
     let mut bytes = 0;
-    for bin in 1..BINS {
+    for bin in 1..C::BINS {
         loop {
             let mut blocks = central::Saved::new();
             let found = arena.bin(bin).central.lock().next_to_scavenge(number, &mut blocks);
@@ -153,13 +156,13 @@ pub fn pass(arena: &Arena) -> usize {
 ///
 /// # Safety
 /// The caller owns them.
-unsafe fn purge(start: *mut u8, mask: u16) -> u16 {
+unsafe fn purge(start: *mut u8, mask: u32) -> u32 {
     let mut done = 0;
     let mut rest = mask;
     while rest != 0 {
         let first = rest.trailing_zeros();
         let count = (rest >> first).trailing_ones();
-        let run = (((1u32 << count) - 1) << first) as u16;
+        let run = (u32::MAX >> (32 - count)) << first;
         if memory::purge(start.wrapping_add(first as usize * OS_PAGE), count as usize * OS_PAGE) {
             done |= run;
         }

@@ -2,14 +2,18 @@
 //! presets in one process share nothing but the page map.
 
 use super::arena::{ARENAS, Arena};
+use super::central;
+use super::counters::{Counters, Statistics};
 use super::deferred::Deferred;
 use super::huge::Huge;
-use super::life;
+use super::life::{self, Watched};
 use super::magazine::MagazineList;
 use super::thread::ThreadHeap;
+use crate::config::Config;
 use crate::os::lock::Locked;
 use crate::os::processors;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Arenas that threads are spread over, per processor: enough that those that run at a time seldom share one, few
 /// enough that many threads do not each hold a page of every bin.
@@ -21,7 +25,7 @@ pub const FIRST: usize = 0;
 pub const RESERVE: usize = ARENAS - 1;
 
 /// What changes while the program runs. All-zero is its initial state: it lies in `.bss`.
-pub struct Shared {
+pub struct Shared<C: Config> {
     /// The thread-exit key, once there is one.
     pub key: Locked<Option<libc::pthread_key_t>>,
     /// Whether `key` and the fork hooks are there.
@@ -33,16 +37,16 @@ pub struct Shared {
     /// Arenas that threads are spread over; 0 before it is known.
     spread: AtomicUsize,
     /// The arenas.
-    pub arenas: [Arena; ARENAS],
+    pub arenas: [Arena<C>; ARENAS],
     /// Huge blocks.
     pub huge: Huge,
+    /// What threads counted that are no more, or that have no heap.
+    pub counters: Counters,
     /// Blocks freed by signal handlers that interrupted a slow path, linked through their first words.
     pub deferred: Deferred,
-    /// The next front end's state in the list of the fork hooks.
-    pub next: AtomicPtr<State>,
 }
 
-impl Shared {
+impl<C: Config> Shared<C> {
     /// The initial state.
     #[must_use]
     pub const fn new() -> Self {
@@ -54,35 +58,43 @@ impl Shared {
             spread: AtomicUsize::new(0),
             arenas: [const { Arena::new() }; ARENAS],
             huge: Huge::new(),
+            counters: Counters::new(),
             deferred: Deferred::new(),
-            next: AtomicPtr::new(core::ptr::null_mut()),
         }
     }
 }
 
-impl Default for Shared {
+impl<C: Config> Default for Shared<C> {
     fn default() -> Self {
         Self::new()
     }
 }
 
+/// Prints what `state` has counted; run when the process ends.
+unsafe extern "C" fn dump<C: Config>(state: *mut c_void) {
+    // SAFETY: it was registered with a state, which is static.
+    if let Some(sums) = Statistics::of(unsafe { &*state.cast::<State<C>>() }) {
+        sums.print::<C>();
+    }
+}
+
 /// A front end's constants and the way to the rest of its state.
-pub struct State {
+pub struct State<C: Config> {
     /// Reads the calling thread's slot.
-    pub slot: fn() -> *mut ThreadHeap,
+    pub slot: fn() -> *mut ThreadHeap<C>,
     /// Writes the calling thread's slot.
-    pub set_slot: fn(*mut ThreadHeap),
+    pub set_slot: fn(*mut ThreadHeap<C>),
     /// Whether a slow path is at work on the calling thread.
     pub busy: fn() -> bool,
     /// Marks that a slow path is at work on the calling thread, or not.
     pub set_busy: fn(bool),
-    /// Whether freed memory stays until somebody asks (the knob `FreeKeep`).
-    pub keep: bool,
+    /// Its place in what the fork hooks know.
+    pub watched: &'static Watched,
     /// What changes.
-    pub shared: &'static Shared,
+    pub shared: &'static Shared<C>,
 }
 
-impl State {
+impl<C: Config> State<C> {
     /// Prepares the process: the thread-exit key, the fork hooks. Cheap after the first time.
     pub fn initialise(&'static self) {
         // Acquire: pairs with the release below.
@@ -94,7 +106,7 @@ impl State {
             if self.shared.ready.load(Ordering::Acquire) {
                 return;
             }
-            *key = life::exit_key();
+            *key = life::exit_key::<C>();
             // Tied here, so that the fork hooks see one set of arenas: who has no heap is served by these two.
             self.arena(FIRST);
             self.arena(RESERVE);
@@ -103,11 +115,19 @@ impl State {
             self.shared.ready.store(true, Ordering::Release);
         }
         // Outside the lock and with `ready` set: registering may allocate.
-        life::watch_forks(self);
+        life::watch_forks(self.watched);
+        if C::STATS_DUMP {
+            life::call_at_end(dump::<C>, (&raw const *self).cast_mut().cast());
+        }
+        // Marked, since it takes locks that a signal handler's slow path would wait for.
+        let busy = (self.busy)();
+        (self.set_busy)(true);
+        central::preallocate(self.arena(FIRST));
+        (self.set_busy)(busy);
     }
 
     /// Has the exit hook run for `heap` when the calling thread ends. False if that cannot be arranged.
-    pub fn call_at_exit(&self, heap: &'static ThreadHeap) -> bool {
+    pub fn call_at_exit(&self, heap: &'static ThreadHeap<C>) -> bool {
         let key = *self.shared.key.lock();
         // SAFETY: the key exists, and the value is what the hook expects.
         key.is_some_and(|key| unsafe { libc::pthread_setspecific(key, (&raw const *heap).cast()) == 0 })
@@ -144,7 +164,7 @@ impl State {
     }
 
     /// The arena `index`, ready for use.
-    pub fn arena(&'static self, index: usize) -> &'static Arena {
+    pub fn arena(&'static self, index: usize) -> &'static Arena<C> {
         let arena = &self.shared.arenas[index % ARENAS];
         if !arena.used() {
             arena.belong_to(self);
@@ -153,7 +173,7 @@ impl State {
     }
 
     /// The arenas that were ever used.
-    pub fn arenas(&self) -> impl Iterator<Item = &'static Arena> {
+    pub fn arenas(&self) -> impl Iterator<Item = &'static Arena<C>> {
         self.shared.arenas.iter().filter(|arena| arena.used())
     }
 }

@@ -1,7 +1,7 @@
 //! Sums over a front end's heap, for `mallinfo2` and its kin. Exact while no other thread allocates.
 
 use super::state::State;
-use crate::config::bins::{self, BINS, PAGE, SEGMENT};
+use crate::config::Config;
 use core::sync::atomic::Ordering;
 
 /// Where the bytes are.
@@ -34,7 +34,7 @@ pub struct Usage {
 impl Usage {
     /// What `state`'s heap holds now; all zero for a signal handler that interrupted a slow path, whose locks may be held.
     #[must_use]
-    pub fn of(state: &State) -> Self {
+    pub fn of<C: Config>(state: &State<C>) -> Self {
         if (state.busy)() {
             return Self::default();
         }
@@ -44,21 +44,21 @@ impl Usage {
         usage
     }
 
-    fn sum(state: &State) -> Self {
+    fn sum<C: Config>(state: &State<C>) -> Self {
         let mut usage = Self::default();
         // Relaxed loads throughout: the sums are as exact as the program is quiet.
         for arena in state.arenas() {
             usage.blocks += arena.out.load(Ordering::Relaxed);
-            usage.spans += arena.span_pages.load(Ordering::Relaxed) * PAGE;
+            usage.spans += arena.span_pages.load(Ordering::Relaxed) * C::PAGE;
             {
                 let pages = arena.pages.lock();
-                usage.segments += pages.segments * SEGMENT;
-                usage.dirty += pages.dirty * PAGE;
+                usage.segments += pages.segments * C::SEGMENT;
+                usage.dirty += pages.dirty * C::PAGE;
             }
-            for bin in 1..BINS {
+            for bin in 1..C::BINS {
                 // SAFETY: `bin` is one.
-                let most = usize::from(unsafe { bins::shape(bin) }.capacity);
-                usage.add_cached(bin, arena.bin(bin).depot.len() * most);
+                let most = usize::from(unsafe { C::shape(bin) }.capacity);
+                usage.add_cached::<C>(bin, arena.bin(bin).depot.len() * most);
             }
             let stock = arena.stock.lock();
             usage.metadata += stock.mapped;
@@ -66,8 +66,8 @@ impl Usage {
             // SAFETY: heaps in the list are initialised, and it is locked.
             while let Some(this) = unsafe { heap.as_ref() } {
                 usage.threads += 1;
-                for bin in 1..BINS {
-                    usage.add_cached(bin, this.cached(bin));
+                for bin in 1..C::BINS {
+                    usage.add_cached::<C>(bin, this.cached(bin));
                 }
                 // SAFETY: it is in the list.
                 heap = unsafe { stock.live.after(heap) };
@@ -82,9 +82,9 @@ impl Usage {
         usage
     }
 
-    fn add_cached(&mut self, bin: usize, blocks: usize) {
+    fn add_cached<C: Config>(&mut self, bin: usize, blocks: usize) {
         self.cached_blocks += blocks;
-        self.cached += blocks * bins::size_of_bin(bin);
+        self.cached += blocks * C::size_of(bin);
     }
 
     /// All bytes mapped from the OS.

@@ -4,6 +4,7 @@ use super::arena::Arena;
 use super::list::List;
 use super::magazine::{Magazine, MagazineList};
 use super::thread::ThreadHeap;
+use crate::config::Config;
 use crate::os::memory;
 use core::ptr::null_mut;
 
@@ -11,18 +12,18 @@ use core::ptr::null_mut;
 const CHUNK: usize = 64 << 10;
 
 /// Idle magazines and thread heaps, the heaps in use, and the unused rest of the last chunk.
-pub struct Stock {
+pub struct Stock<C: Config> {
     cursor: *mut u8,
     left: usize,
     magazines: MagazineList,
-    idle: List<ThreadHeap>,
+    idle: List<ThreadHeap<C>>,
     /// The heaps of live threads.
-    pub live: List<ThreadHeap>,
+    pub live: List<ThreadHeap<C>>,
     /// Bytes mapped for metadata.
     pub mapped: usize,
 }
 
-impl Stock {
+impl<C: Config> Stock<C> {
     /// A stock without anything.
     #[must_use]
     pub const fn new() -> Self {
@@ -48,14 +49,14 @@ impl Stock {
     }
 }
 
-impl Default for Stock {
+impl<C: Config> Default for Stock<C> {
     fn default() -> Self {
         Self::new()
     }
 }
 
 /// `size` bytes of zeroed metadata, aligned to a magazine's size; null if the OS refuses.
-fn piece(arena: &Arena, size: usize) -> *mut u8 {
+fn piece<C: Config>(arena: &Arena<C>, size: usize) -> *mut u8 {
     if let Some(piece) = arena.stock.lock().cut(size) {
         return piece;
     }
@@ -80,7 +81,7 @@ fn piece(arena: &Arena, size: usize) -> *mut u8 {
 const KEPT: u32 = 64;
 
 /// A magazine for the caller, contents unknown; null if the OS refuses.
-pub fn magazine(arena: &Arena) -> *mut Magazine {
+pub fn magazine<C: Config>(arena: &Arena<C>) -> *mut Magazine {
     if let Some(magazine) = arena.stock.lock().magazines.pop() {
         return magazine;
     }
@@ -94,7 +95,7 @@ pub fn magazine(arena: &Arena) -> *mut Magazine {
 ///
 /// # Safety
 /// The caller owns `magazine` and no block in it.
-pub unsafe fn give_magazine(arena: &Arena, magazine: *mut Magazine) {
+pub unsafe fn give_magazine<C: Config>(arena: &Arena<C>, magazine: *mut Magazine) {
     let mut stock = arena.stock.lock();
     // SAFETY: the caller gives it up.
     unsafe {
@@ -109,7 +110,7 @@ pub unsafe fn give_magazine(arena: &Arena, magazine: *mut Magazine) {
 
 /// A thread heap, its contents to be written by the caller, in the list of live ones only after [`enlist`]; null if
 /// the OS refuses.
-pub fn heap(arena: &Arena) -> *mut ThreadHeap {
+pub fn heap<C: Config>(arena: &Arena<C>) -> *mut ThreadHeap<C> {
     let mut stock = arena.stock.lock();
     let idle = stock.idle.first();
     if !idle.is_null() {
@@ -118,14 +119,14 @@ pub fn heap(arena: &Arena) -> *mut ThreadHeap {
         return idle;
     }
     drop(stock);
-    piece(arena, size_of::<ThreadHeap>().next_multiple_of(size_of::<Magazine>())).cast()
+    piece(arena, ThreadHeap::<C>::BYTES.next_multiple_of(size_of::<Magazine>())).cast()
 }
 
 /// Adds a heap to the list of live ones.
 ///
 /// # Safety
 /// The caller owns `heap`, initialised, in no list.
-pub unsafe fn enlist(arena: &Arena, heap: *mut ThreadHeap) {
+pub unsafe fn enlist<C: Config>(arena: &Arena<C>, heap: *mut ThreadHeap<C>) {
     // SAFETY: the caller owns the heap, which is in no list.
     unsafe { arena.stock.lock().live.push_first(heap) };
 }
@@ -134,7 +135,7 @@ pub unsafe fn enlist(arena: &Arena, heap: *mut ThreadHeap) {
 ///
 /// # Safety
 /// `heap` is live in `arena`, and its thread uses it no more.
-pub unsafe fn retire_heap(arena: &Arena, heap: *mut ThreadHeap) {
+pub unsafe fn retire_heap<C: Config>(arena: &Arena<C>, heap: *mut ThreadHeap<C>) {
     let mut stock = arena.stock.lock();
     // SAFETY: a live heap is in that list.
     unsafe {

@@ -8,11 +8,13 @@
 
 use super::arena::Arena;
 use super::central;
+use super::counters::Counters;
 use super::list::{Linked, Links};
 use super::magazine::{DUMMY, Dummy, Magazine, MagazineList, MagazineStack, Slot, TABLE};
 use super::state::{FIRST, State};
 use super::stock;
-use crate::config::bins::{self, BINS};
+use crate::config::Config;
+use crate::config::bins::{MAX_BINS, OS_PAGE};
 use crate::os::signals;
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::null_mut;
@@ -35,16 +37,16 @@ pub struct BinCache {
     pub previous_full: Cell<bool>,
 }
 
-/// One thread's heap.
+/// One thread's heap; its counters follow in memory if the preset counts.
 #[repr(C, align(512))]
-pub struct ThreadHeap {
+pub struct ThreadHeap<C: Config> {
     /// Top of the current magazine of every bin.
     pub top: [AtomicPtr<Slot>; TABLE],
     /// The rest of what it keeps, per bin.
-    pub bins: [BinCache; BINS],
+    pub bins: [BinCache; MAX_BINS],
     /// Its arena: the first one until the thread has shown that it allocates more than a little, see
     /// [`settle`](Self::settle).
-    pub arena: Cell<&'static Arena>,
+    pub arena: Cell<&'static Arena<C>>,
     /// The number of the arena that it is counted in; None while it is a guest of the first one.
     pub seat: Cell<Option<usize>>,
     /// Magazines filled while it was a guest.
@@ -57,16 +59,17 @@ pub struct ThreadHeap {
     room: Cell<usize>,
     /// Most bytes that were out of the arena since its caches were last emptied.
     pub peak: Cell<usize>,
+    /// Full magazines that pass before it is asked again whether to empty the caches.
+    pub shrink_wait: Cell<u32>,
     /// The thread's signal mask outside of handlers, as far as is known.
     pub mask: Cell<u64>,
     /// The mask that was found last, if another.
     pub other_mask: Cell<u64>,
     /// Its place in the stock's lists.
-    links: Links<ThreadHeap>,
+    links: Links<ThreadHeap<C>>,
 }
 
 // One OS page, so that a thread that allocates little stays small.
-const _: () = assert!(size_of::<ThreadHeap>() <= bins::OS_PAGE);
 
 /// A table that has the dummy's top everywhere, standing for a heap.
 #[repr(C, align(64))]
@@ -81,7 +84,7 @@ impl NoHeap {
     }
 
     /// Its address in the guise of a thread heap, of which only the table may be read.
-    pub fn as_heap(&'static self) -> *mut ThreadHeap {
+    pub fn as_heap<C: Config>(&'static self) -> *mut ThreadHeap<C> {
         (&raw const *self).cast_mut().cast()
     }
 }
@@ -91,7 +94,7 @@ pub static EMPTY: NoHeap = NoHeap::new(&DUMMY);
 /// The heap of a thread whose exit hook ran.
 pub static DEAD: NoHeap = NoHeap::new(&DUMMY);
 
-impl Linked for ThreadHeap {
+impl<C: Config> Linked for ThreadHeap<C> {
     fn links(this: *mut Self) -> *mut Links<Self> {
         // SAFETY: heaps in lists live in the stock's memory.
         unsafe { &raw mut (*this).links }
@@ -117,10 +120,26 @@ impl BinCache {
     }
 }
 
-impl ThreadHeap {
+impl<C: Config> ThreadHeap<C> {
+    /// Bytes of a heap and of what follows it.
+    pub const BYTES: usize = {
+        // A thread that allocates little stays small.
+        assert!(size_of::<Self>() <= OS_PAGE);
+        size_of::<Self>() + if C::STATS { size_of::<Counters>() } else { 0 }
+    };
+
+    /// The thread's counters. Only in a preset that counts.
+    #[inline(always)]
+    pub fn counters(&self) -> &Counters {
+        const { assert!(align_of::<Self>() >= align_of::<Counters>()) };
+        debug_assert!(C::STATS);
+        // SAFETY: in a preset that counts, the heap's memory goes on with its counters.
+        unsafe { &*(&raw const *self).add(1).cast::<Counters>() }
+    }
+
     /// The calling thread's heap in `state`, or None if it has none.
     #[inline]
-    pub fn of(state: &State) -> Option<&'static Self> {
+    pub fn of(state: &State<C>) -> Option<&'static Self> {
         let slot = (state.slot)();
         if slot == EMPTY.as_heap() || slot == DEAD.as_heap() {
             return None;
@@ -133,7 +152,7 @@ impl ThreadHeap {
     /// Gives the calling thread a heap, whose exit hook is still to be arranged. None if no memory is to be had, or once
     /// the exit hook ran.
     #[cold]
-    pub fn attach(state: &'static State) -> Option<&'static Self> {
+    pub fn attach(state: &'static State<C>) -> Option<&'static Self> {
         if (state.slot)() == DEAD.as_heap() {
             return None;
         }
@@ -147,7 +166,7 @@ impl ThreadHeap {
         let heap = unsafe {
             raw.write(Self {
                 top: [const { AtomicPtr::new(DUMMY.top()) }; TABLE],
-                bins: [const { BinCache::new() }; BINS],
+                bins: [const { BinCache::new() }; MAX_BINS],
                 arena: Cell::new(arena),
                 seat: Cell::new(state.join_if_empty()),
                 fills: Cell::new(0),
@@ -155,10 +174,14 @@ impl ThreadHeap {
                 chain_bytes: Cell::new(0),
                 room: Cell::new(0),
                 peak: Cell::new(0),
+                shrink_wait: Cell::new(0),
                 mask: Cell::new(signals::blocked()),
                 other_mask: Cell::new(0),
                 links: Links::new(),
             });
+            if C::STATS {
+                (*raw).counters().reset();
+            }
             stock::enlist(arena, raw);
             &*raw
         };
@@ -188,6 +211,10 @@ impl ThreadHeap {
         (state.set_slot)(DEAD.as_heap());
         self.flush();
         self.give_spares();
+        if C::STATS {
+            state.shared.counters.add(&self.counters().read());
+            self.counters().reset();
+        }
         // Read before another thread can have the heap.
         let seat = self.seat.get();
         // SAFETY: no slot holds the heap any more.
@@ -242,7 +269,7 @@ impl ThreadHeap {
 
     #[inline]
     fn table(&self, bin: usize) -> &AtomicPtr<Slot> {
-        debug_assert!(bin < BINS);
+        debug_assert!(bin < C::BINS);
         // SAFETY: bins come from the page map and the size tables.
         unsafe { self.top.get_unchecked(bin) }
     }
@@ -250,7 +277,7 @@ impl ThreadHeap {
     /// What it keeps for `bin`.
     #[inline]
     pub fn bin(&self, bin: usize) -> &BinCache {
-        debug_assert!(bin < BINS);
+        debug_assert!(bin < C::BINS);
         // SAFETY: as in `table`.
         unsafe { self.bins.get_unchecked(bin) }
     }
@@ -267,7 +294,7 @@ impl ThreadHeap {
     /// Room of a bin's first magazine.
     fn first(bin: usize) -> usize {
         // SAFETY: callers pass bins.
-        usize::from(unsafe { bins::shape(bin) }.first)
+        usize::from(unsafe { C::shape(bin) }.first)
     }
 
     /// Doubles the room of the magazines of `bin`, up to what its block size allows, if the budget of the thread has room;
@@ -277,7 +304,7 @@ impl ThreadHeap {
         const SHARE: usize = 8;
         let now = self.capacity(bin);
         let then = (now * 2).min(Self::most(bin));
-        let more = (then - now) * bins::size_of_bin(bin);
+        let more = (then - now) * C::size_of(bin);
         // Relaxed: a count, compared with limits.
         let budget = FLOOR + self.arena.get().out.load(Ordering::Relaxed) / SHARE;
         if self.room.get() + more > budget {
@@ -292,7 +319,7 @@ impl ThreadHeap {
     #[inline]
     pub fn most(bin: usize) -> usize {
         // SAFETY: callers pass bins.
-        usize::from(unsafe { bins::shape(bin) }.capacity)
+        usize::from(unsafe { C::shape(bin) }.capacity)
     }
 
     /// An empty magazine, contents unknown; null if no memory is to be had.
@@ -326,7 +353,7 @@ impl ThreadHeap {
 
     /// Returns every cached block to its page and every magazine but the spare ones to the stock.
     pub fn flush(&self) {
-        for bin in 1..BINS {
+        for bin in 1..C::BINS {
             self.flush_bin(bin);
         }
         self.peak.set(0);
@@ -352,11 +379,11 @@ impl ThreadHeap {
             cache.current.set(null_mut());
             // SAFETY: the magazine is out of the table and holds `count` blocks below its top.
             unsafe {
-                central::give_back(bin, Magazine::blocks(top, count));
+                central::give_back::<C>(bin, Magazine::blocks(top, count));
                 stock::give_magazine(self.arena.get(), Magazine::of(top));
             }
         }
-        self.room.set(self.room.get() - (self.capacity(bin) - Self::first(bin)) * bins::size_of_bin(bin));
+        self.room.set(self.room.get() - (self.capacity(bin) - Self::first(bin)) * C::size_of(bin));
         cache.capacity.store(0, Ordering::Relaxed);
     }
 
@@ -381,13 +408,13 @@ impl ThreadHeap {
     /// The caller owns `full`, a full magazine of `bin` with this heap's capacity.
     pub unsafe fn flush_full(&self, bin: usize, full: *mut Magazine) {
         // SAFETY: a full magazine holds `capacity` blocks up to its last slot.
-        unsafe { central::give_back(bin, Magazine::blocks(Magazine::full_top(full), self.capacity(bin))) }
+        unsafe { central::give_back::<C>(bin, Magazine::blocks(Magazine::full_top(full), self.capacity(bin))) }
     }
 
     /// Bytes of a full magazine's blocks.
     #[inline]
     pub fn weight(bin: usize) -> usize {
-        Self::most(bin) * bins::size_of_bin(bin)
+        Self::most(bin) * C::size_of(bin)
     }
 
     /// Free blocks of `bin` that this heap holds. Exact for the owning thread, and for others while it is idle.
@@ -399,6 +426,6 @@ impl ThreadHeap {
 
     /// Bytes of all free blocks that this heap holds.
     pub fn cached_bytes(&self) -> usize {
-        (1..BINS).map(|bin| self.cached(bin) * bins::size_of_bin(bin)).sum()
+        (1..C::BINS).map(|bin| self.cached(bin) * C::size_of(bin)).sum()
     }
 }

@@ -99,6 +99,15 @@ pub fn purge(start: *mut u8, len: usize) -> bool {
     unsafe { libc::madvise(start.cast(), len, libc::MADV_DONTNEED) == 0 }
 }
 
+/// Bytes of a huge page.
+pub const HUGE_PAGE: usize = 2 << 20;
+
+/// Asks for huge pages in a range of the caller's own. A kernel without them refuses, which changes nothing.
+pub fn advise_huge_pages(start: *mut u8, len: usize) {
+    // SAFETY: the advice leaves contents and addresses as they are.
+    unsafe { libc::madvise(start.cast(), len, libc::MADV_HUGEPAGE) };
+}
+
 /// Gives back the OS pages that lie wholly between `size` and `usable` bytes into a block, if they are worth a system call.
 /// What is in them is lost.
 ///

@@ -6,14 +6,14 @@
 
 /// Defines the functions `slot`, `set_slot`, `busy` and `set_busy` of one front end over TLS words of its own.
 ///
-/// `$name` makes the symbol unique within the process image; `$empty` is the static whose address the slot starts with;
+/// `$name` makes the symbol unique within the process image, and the section, so that the linker can drop what is not used; `$empty` is the static whose address the slot starts with;
 /// the mark starts as 0.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __thread_slot {
     ($name:ident, $empty:path) => {
         ::core::arch::global_asm!(
-            ".pushsection .tdata.hakmem,\"awT\",@progbits",
+            concat!(".pushsection .tdata.hakmem_", stringify!($name), ",\"awT\",@progbits"),
             ".balign 8",
             concat!(".globl hakmem_slot_", stringify!($name)),
             concat!(".hidden hakmem_slot_", stringify!($name)),
@@ -27,7 +27,7 @@ macro_rules! __thread_slot {
         );
 
         #[inline(always)]
-        pub fn slot() -> *mut $crate::__private::ThreadHeap {
+        pub fn slot() -> *mut () {
             let heap;
             // SAFETY: reads the calling thread's slot, which exists as long as the thread. `pure, readonly`: two reads
             // without a write between them may be merged.
@@ -42,7 +42,7 @@ macro_rules! __thread_slot {
             heap
         }
 
-        pub fn set_slot(heap: *mut $crate::__private::ThreadHeap) {
+        pub fn set_slot(heap: *mut ()) {
             // SAFETY: writes the calling thread's slot and nothing else.
             unsafe {
                 ::core::arch::asm!(

@@ -11,6 +11,7 @@
 //! of a bin at a time, and of several as long as they do not empty the interrupted magazine; beyond that there is no
 //! promise, as C makes none for `malloc` in a handler at all.
 
+use crate::config::Config;
 use crate::heap::magazine::{Magazine, Slot, beyond};
 use crate::heap::thread::ThreadHeap;
 use crate::heap::{central, depot};
@@ -38,7 +39,7 @@ const SHRINK_FLOOR: usize = 1 << 20;
 ///
 /// # Safety
 /// Called by the heap's thread, with its busy mark set.
-pub unsafe fn allocate(heap: &ThreadHeap, bin: usize) -> *mut u8 {
+pub unsafe fn allocate<C: Config>(heap: &ThreadHeap<C>, bin: usize) -> *mut u8 {
     let cache = heap.bin(bin);
     let top = heap.take_bin(bin);
     // SAFETY: while the bin is taken out, its magazines are touched by this call alone.
@@ -62,7 +63,7 @@ pub unsafe fn allocate(heap: &ThreadHeap, bin: usize) -> *mut u8 {
         if let Some(full) = take_chained(heap, bin) {
             return replace(heap, bin, current, full);
         }
-        if heap.capacity(bin) == ThreadHeap::most(bin)
+        if heap.capacity(bin) == ThreadHeap::<C>::most(bin)
             && let Some(full) = depot::take_full(heap.arena.get(), bin)
         {
             return replace(heap, bin, current, full);
@@ -75,7 +76,7 @@ pub unsafe fn allocate(heap: &ThreadHeap, bin: usize) -> *mut u8 {
 ///
 /// # Safety
 /// The bin is taken out; `top` is the top of a magazine of this heap that holds a block.
-unsafe fn pop(heap: &ThreadHeap, bin: usize, top: *mut Slot) -> *mut u8 {
+unsafe fn pop<C: Config>(heap: &ThreadHeap<C>, bin: usize, top: *mut Slot) -> *mut u8 {
     // SAFETY: by the caller's promise; the slot below exists, at the latest the null one.
     unsafe {
         let block = *top;
@@ -89,7 +90,7 @@ unsafe fn pop(heap: &ThreadHeap, bin: usize, top: *mut Slot) -> *mut u8 {
 ///
 /// # Safety
 /// The bin is taken out; the caller owns `full`; `current` is empty, and the previous one empty or null.
-unsafe fn replace(heap: &ThreadHeap, bin: usize, current: *mut Magazine, full: *mut Magazine) -> *mut u8 {
+unsafe fn replace<C: Config>(heap: &ThreadHeap<C>, bin: usize, current: *mut Magazine, full: *mut Magazine) -> *mut u8 {
     let before = heap.bin(bin).previous.replace(current);
     // SAFETY: `full` is the heap's own from here on, and nothing refers to `before` any more.
     unsafe {
@@ -101,12 +102,12 @@ unsafe fn replace(heap: &ThreadHeap, bin: usize, current: *mut Magazine, full: *
 }
 
 /// Takes a full magazine out of the thread's chain.
-fn take_chained(heap: &ThreadHeap, bin: usize) -> Option<*mut Magazine> {
+fn take_chained<C: Config>(heap: &ThreadHeap<C>, bin: usize) -> Option<*mut Magazine> {
     let cache = heap.bin(bin);
     // SAFETY: only the owning thread, in one slow path at a time, comes here.
     let full = unsafe { (*cache.chain.get()).pop() }?;
     cache.count_full(-1);
-    heap.chain_bytes.set(heap.chain_bytes.get() - ThreadHeap::weight(bin));
+    heap.chain_bytes.set(heap.chain_bytes.get() - ThreadHeap::<C>::weight(bin));
     Some(full)
 }
 
@@ -115,7 +116,7 @@ fn take_chained(heap: &ThreadHeap, bin: usize) -> Option<*mut Magazine> {
 ///
 /// # Safety
 /// The bin is taken out; `magazine` is this heap's own and empty.
-unsafe fn fill(heap: &ThreadHeap, bin: usize, magazine: *mut Magazine) -> *mut u8 {
+unsafe fn fill<C: Config>(heap: &ThreadHeap<C>, bin: usize, magazine: *mut Magazine) -> *mut u8 {
     heap.settle();
     let wanted = heap.capacity(bin);
     let capacity = heap.grow(bin);
@@ -142,7 +143,7 @@ unsafe fn fill(heap: &ThreadHeap, bin: usize, magazine: *mut Magazine) -> *mut u
 ///
 /// # Safety
 /// Called by the heap's thread, with its busy mark set; the caller owns `block` as a free one.
-pub unsafe fn free(heap: &ThreadHeap, bin: usize, block: *mut u8) {
+pub unsafe fn free<C: Config>(heap: &ThreadHeap<C>, bin: usize, block: *mut u8) {
     let cache = heap.bin(bin);
     let top = heap.take_bin(bin);
     // SAFETY: while the bin is taken out, its magazines are touched by this call alone.
@@ -150,7 +151,7 @@ pub unsafe fn free(heap: &ThreadHeap, bin: usize, block: *mut u8) {
         if top.is_null() {
             let magazine = heap.spare();
             if magazine.is_null() {
-                return central::give_back(bin, &[block]);
+                return central::give_back::<C>(bin, &[block]);
             }
             return push(heap, bin, Magazine::empty(magazine, heap.capacity(bin)), block);
         }
@@ -159,7 +160,7 @@ pub unsafe fn free(heap: &ThreadHeap, bin: usize, block: *mut u8) {
         }
         let room = heap.capacity(bin);
         let current = Magazine::of(top);
-        if room < ThreadHeap::most(bin) {
+        if room < ThreadHeap::<C>::most(bin) {
             // Magazines that rest full have the most room a bin can have, so only this one has to change.
             debug_assert!(!cache.previous_full.get());
             let capacity = heap.grow(bin);
@@ -167,7 +168,7 @@ pub unsafe fn free(heap: &ThreadHeap, bin: usize, block: *mut u8) {
                 // No room in the budget: the half that lay here longest goes home.
                 let half = room.div_ceil(2);
                 let lowest = Magazine::lowest(room);
-                central::give_back(bin, Magazine::blocks(Magazine::slot(current, lowest + half - 1), half));
+                central::give_back::<C>(bin, Magazine::blocks(Magazine::slot(current, lowest + half - 1), half));
                 let top = Magazine::settle(current, lowest + half, room - half, room);
                 return push(heap, bin, top, block);
             }
@@ -176,7 +177,7 @@ pub unsafe fn free(heap: &ThreadHeap, bin: usize, block: *mut u8) {
         }
         if shrink(heap) {
             // All but this magazine, which is taken out, was flushed.
-            central::give_back(bin, Magazine::blocks(top, room));
+            central::give_back::<C>(bin, Magazine::blocks(top, room));
             return push(heap, bin, Magazine::empty(current, heap.capacity(bin)), block);
         }
         let before = cache.previous.replace(current);
@@ -197,7 +198,7 @@ pub unsafe fn free(heap: &ThreadHeap, bin: usize, block: *mut u8) {
             cache.previous_full.set(false);
             cache.count_full(-1);
             heap.put_bin(bin, top);
-            return central::give_back(bin, &[block]);
+            return central::give_back::<C>(bin, &[block]);
         }
         push(heap, bin, Magazine::empty(empty, room), block);
     }
@@ -207,7 +208,7 @@ pub unsafe fn free(heap: &ThreadHeap, bin: usize, block: *mut u8) {
 ///
 /// # Safety
 /// The bin is taken out; the magazine is the heap's own and not full.
-unsafe fn push(heap: &ThreadHeap, bin: usize, top: *mut Slot, block: *mut u8) {
+unsafe fn push<C: Config>(heap: &ThreadHeap<C>, bin: usize, top: *mut Slot, block: *mut u8) {
     // SAFETY: not full, so the slot above is in the magazine.
     unsafe {
         debug_assert!(!beyond(top.add(1)));
@@ -221,9 +222,9 @@ unsafe fn push(heap: &ThreadHeap, bin: usize, top: *mut Slot, block: *mut u8) {
 ///
 /// # Safety
 /// The caller owns `full`, which was counted as full and is no longer referred to.
-unsafe fn put_away(heap: &ThreadHeap, bin: usize, full: *mut Magazine) -> *mut Magazine {
+unsafe fn put_away<C: Config>(heap: &ThreadHeap<C>, bin: usize, full: *mut Magazine) -> *mut Magazine {
     let cache = heap.bin(bin);
-    let weight = ThreadHeap::weight(bin);
+    let weight = ThreadHeap::<C>::weight(bin);
     // Relaxed: a count, compared with limits.
     let out = heap.arena.get().out.load(Ordering::Relaxed);
     let limit = CHAIN_PER_THREAD.min(CHAIN_FLOOR + out / CHAIN_SHARE);
@@ -231,7 +232,7 @@ unsafe fn put_away(heap: &ThreadHeap, bin: usize, full: *mut Magazine) -> *mut M
     unsafe {
         // One block speaks for all: they mostly come from one arena, and a wrong guess costs locality only.
         let block = *Magazine::full_top(full);
-        let home = central::home(bin, block).map_or(heap.arena.get(), |arena| &*arena);
+        let home = central::home::<C>(bin, block).map_or(heap.arena.get(), |arena| &*arena);
         let own = core::ptr::eq(home, heap.arena.get());
         // The count includes the new previous magazine, in the place of this one.
         let chained = cache.full.load(Ordering::Relaxed) as usize;
@@ -253,7 +254,7 @@ unsafe fn put_away(heap: &ThreadHeap, bin: usize, full: *mut Magazine) -> *mut M
 }
 
 /// Remembers the most that was out of the arena, to tell when it has shrunk.
-fn note_peak(heap: &ThreadHeap) {
+fn note_peak<C: Config>(heap: &ThreadHeap<C>) {
     // Relaxed: a count, compared with limits.
     let out = heap.arena.get().out.load(Ordering::Relaxed);
     if out > heap.peak.get() {
@@ -263,30 +264,40 @@ fn note_peak(heap: &ThreadHeap) {
 
 /// Empties the thread's caches, but for the bin that is taken out, when the program gave most of its memory back: cached
 /// blocks keep pages from becoming empty. Returns whether it did.
-fn shrink(heap: &ThreadHeap) -> bool {
+fn shrink<C: Config>(heap: &ThreadHeap<C>) -> bool {
     let peak = heap.peak.get();
     // Relaxed: as above.
     let out = heap.arena.get().out.load(Ordering::Relaxed);
-    // The first test is for speed: what a thread caches is bounded, so where more is out it need not be summed up.
-    let due = peak > SHRINK_FLOOR
-        && out < peak / SHRINK + SHRINK_CACHED
-        && out.saturating_sub(heap.cached_bytes()) < peak / SHRINK;
-    if due && may_be_in_handler(heap) {
+    // For speed: what a thread caches is bounded, so where more is out it need not be summed up, ...
+    if peak <= SHRINK_FLOOR || out >= peak / SHRINK + SHRINK_CACHED {
+        return false;
+    }
+    // ... nor before the program can have freed what was missing last time.
+    let wait = heap.shrink_wait.get();
+    if wait > 0 {
+        heap.shrink_wait.set(wait - 1);
+        return false;
+    }
+    let missing = out.saturating_sub(heap.cached_bytes()).saturating_sub(peak / SHRINK);
+    if missing > 0 {
+        // This comes once for each magazine that the thread fills.
+        heap.shrink_wait.set((missing / C::GEOMETRY.magazine_bytes) as u32);
+        return false;
+    }
+    if may_be_in_handler(heap) {
         // Not before what is out has fallen as much again.
         heap.peak.set(out);
         return false;
     }
-    if due {
-        heap.flush();
-        depot::drain(heap.arena.get());
-        heap.peak.set(heap.arena.get().out.load(Ordering::Relaxed));
-    }
-    due
+    heap.flush();
+    depot::drain(heap.arena.get());
+    heap.peak.set(heap.arena.get().out.load(Ordering::Relaxed));
+    true
 }
 
 /// Whether a signal handler may be at work, which must not empty the magazines that the interrupted code may be using: the
 /// thread's signal mask is not its usual one. A mask that is found twice in a row becomes the usual one.
-fn may_be_in_handler(heap: &ThreadHeap) -> bool {
+fn may_be_in_handler<C: Config>(heap: &ThreadHeap<C>) -> bool {
     let mask = signals::blocked();
     if mask == heap.mask.get() {
         return false;

@@ -1,13 +1,15 @@
-//! What the integration tests share: the preset's shared library, and C and C++ programs that run under it.
+//! What the integration tests share: shared libraries of presets, and C and C++ programs that run under it.
 //!
 //! The programs lie in `tests/c`; each checks itself, prints the first check that fails on stderr, and is silent
 //! otherwise. Where a tool is missing a test says so and passes, except under CI, where it fails: there nothing may be
 //! left out unnoticed.
 #![allow(dead_code, reason = "every test binary compiles this module and uses a part of it")]
 
+use hakmem::config::Knob;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::ErrorKind;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
@@ -25,26 +27,54 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// `libhakmem.so` of the preset `mixed`, built as users build it: optimised, and apart from the target directory of the
-/// tests, whose lock cargo holds. Several test processes that want it at once wait for each other in cargo.
+/// The library under test, built as users build it: that of the preset `mixed`, or of the one that `HAKMEM_TEST_PRESET` names,
+/// or that of a preset file if this is a path.
 pub fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
-        let target = root().join("target/so-test");
-        let output = Command::new(env!("CARGO"))
-            .args(["build", "--release", "--package", "hakmem-alloc", "--package", "hakmem-preload"])
-            .args(["--features", "preset-mixed"])
-            .current_dir(root())
-            .env("CARGO_TARGET_DIR", &target)
-            // It would move the library into a directory of its own.
-            .env_remove("CARGO_BUILD_TARGET")
-            .output()
-            .expect("the cargo that built this test exists");
-        assert!(output.status.success(), "cargo build failed:\n{}", String::from_utf8_lossy(&output.stderr));
-        let library = target.join("release/libhakmem.so");
-        assert!(library.is_file(), "{} was not built", library.display());
-        library
+        let preset = std::env::var("HAKMEM_TEST_PRESET").unwrap_or_else(|_| "mixed".into());
+        build(&preset, &[])
     })
+}
+
+/// `libhakmem.so` of a preset (or, given a path, of a preset file), changed by the features `flips`. Built in a target directory
+/// apart from that of the tests, whose lock cargo holds.
+pub fn build(preset: &str, flips: &[&str]) -> PathBuf {
+    let (name, chosen) = match preset.contains('/') {
+        true => (Path::new(preset).file_stem().expect("the name of a file").to_string_lossy(), "preset-file".into()),
+        false => (preset.into(), format!("preset-{preset}")),
+    };
+    let target = root().join("target/so-test");
+    // Cargo gives every preset's library one name, so it is copied away before another process builds the next.
+    let _turn = turn(&target);
+    let profile = hakmem::PRESETS.iter().find(|known| known.name == preset).map_or("release", |known| known.profile);
+    let output = Command::new(env!("CARGO"))
+        .args(["build", "--profile", profile, "--package", "hakmem-alloc", "--package", "hakmem-preload"])
+        .args(["--features", &[&[chosen.as_str()], flips].concat().join(",")])
+        .current_dir(root())
+        .env("CARGO_TARGET_DIR", &target)
+        .env("HAKMEM_PRESET_FILE", root().join(preset))
+        // It would move the library into a directory of its own.
+        .env_remove("CARGO_BUILD_TARGET")
+        .output()
+        .expect("the cargo that built this test exists");
+    assert!(output.status.success(), "cargo build failed:\n{}", String::from_utf8_lossy(&output.stderr));
+    let built = target.join(profile).join("libhakmem.so");
+    let directory = target.join("libraries").join([&[&*name], flips].concat().join("+"));
+    let (fresh, library) = (directory.join("fresh"), directory.join("libhakmem.so"));
+    fs::create_dir_all(&directory).expect("the target directory is writable");
+    // Renamed, so that a process which has it loaded keeps the file it has.
+    fs::copy(&built, &fresh).and_then(|_| fs::rename(&fresh, &library)).expect("the library was just built");
+    library
+}
+
+/// Waits until no other test process builds in `target`; the turn ends with the value.
+fn turn(target: &Path) -> File {
+    fs::create_dir_all(target).expect("the target directory can be made");
+    let file = File::create(target.join("turn")).expect("the target directory is writable");
+    // SAFETY: the descriptor is open.
+    assert_eq!(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) }, 0, "the file can be locked");
+    file
 }
 
 /// Says that the calling test is skipped because `reason`.
@@ -174,8 +204,20 @@ impl Compiled {
         };
         let read =
             |path: &Path| String::from_utf8_lossy(&fs::read(path).expect("the file was made above")).into_owned();
-        Output { status, stdout: read(&out), stderr: read(&err) }
+        Output { status, stdout: read(&out), stderr: without_counters(&read(&err)) }
     }
+}
+
+/// What a program wrote as errors, but for the counters that the preset under test prints at the end.
+fn without_counters(stderr: &str) -> String {
+    let tested = std::env::var("HAKMEM_TEST_PRESET").unwrap_or_default();
+    let prints = |preset: &&hakmem::Preset| preset.name == tested && preset.words.has(Knob::HeapStatsDump);
+    if !hakmem::PRESETS.iter().any(|preset| prints(&preset)) {
+        return stderr.into();
+    }
+    let paths = hakmem::Path::ALL.map(|path| format!("hakmem: {} ", path.name()));
+    let counts = |line: &str| line.ends_with(" freed\n") || paths.iter().any(|path| line.starts_with(path));
+    stderr.split_inclusive('\n').filter(|line| !counts(line)).collect()
 }
 
 /// Compiles `tests/c/NAME` with `flags` and runs it under hakmem: it has to end well and in silence.
