@@ -1,4 +1,5 @@
-//! The `hakmem` command: what `run` leaves alone, what it says when it cannot help, and what `build` leaves behind.
+//! The `hakmem` command: what `run` leaves alone, what it says when it cannot help, what `build` leaves behind, and
+//! what `presets` shows.
 //!
 //! The command is built once, into a directory of its own: the cargo that runs this test may hold the lock of the usual
 //! one. Its first `run` then builds the library beside it.
@@ -221,8 +222,10 @@ fn an_unknown_preset_is_answered_with_the_known_ones() {
         let output = run(args);
         assert_failed(&output, code, "no-such");
         let message = stderr(&output);
-        assert!(message.contains("possible values: ") && message.contains("mixed"), "{message}");
+        assert!(message.contains("possible values: "), "{message}");
+        assert!(hakmem::PRESETS.iter().all(|preset| message.contains(preset.name)), "{message}");
     }
+    assert_failed(&run(["presets", "c6-heavi"]), 2, "'c6-heavy'");
     assert_failed(&run(["build"]), 2, "--preset");
     assert_failed(&run(["no-such-command"]), 2, "no-such-command");
 }
@@ -294,10 +297,107 @@ fn build_writes_a_library_and_nothing_else() {
     let output = hakmem(args).current_dir(&out).output().unwrap();
     assert_succeeded(&output);
     assert_eq!(stderr(&output), "");
+}
 
-    let output = hakmem(["build", "--all"]).current_dir(&out).output().unwrap();
+#[test]
+fn presets_of_files_and_changed_ones_are_built_under_their_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let build = |args: &[&str]| {
+        let output = hakmem([&["build"], args].concat()).current_dir(directory.path()).output().unwrap();
+        assert_succeeded(&output);
+        let report = stdout(&output);
+        let path = report.split_once("  ").unwrap_or_else(|| panic!("{report}")).0;
+        // The soname is the file's name.
+        let library = fs::read(directory.path().join(path)).unwrap();
+        let soname = [&path.as_bytes()[2..], b"\0"].concat();
+        assert!(library.windows(soname.len()).any(|window| window == soname), "{path}");
+        (path.to_owned(), warnings(&output))
+    };
+    fs::write(directory.path().join("mine.toml"), "summary = \"Mine\"\n[geometry]\nbins = \"powers\"\n").unwrap();
+    assert_eq!(build(&["--preset", "mine.toml"]), ("./libhakmem-mine.so".into(), vec![]));
+    // The original's name; one flip has an effect.
+    let changes = ["--without", "free-dualhot", "--without", "free-keep"];
+    let (path, warnings) = build(&[&["--preset", "MIXED_TINYV3_C7_SAFE"], &changes[..]].concat());
+    assert_eq!(path, "./libhakmem-mixed-no-free-dualhot.so");
+    assert!(matches!(&warnings[..], [one] if one.contains("no-free-keep changes nothing")), "{warnings:?}");
+    let mut files = names(directory.path());
+    files.sort();
+    assert_eq!(files, ["libhakmem-mine.so", "libhakmem-mixed-no-free-dualhot.so", "mine.toml"]);
+
+    // Bins in powers of two: libc's and our other presets' blocks have other sizes.
+    let show = "import ctypes; libc = ctypes.CDLL(None); libc.malloc.restype = ctypes.c_void_p
+print(libc.malloc_usable_size(ctypes.c_void_p(libc.malloc(600))))";
+    match Command::new("python3").arg("--version").output() {
+        Err(_) => skip("python3 not installed"),
+        Ok(_) => {
+            let run = ["run", "--lib", "libhakmem-mine.so", "--", "python3", "-c", show];
+            let output = hakmem(run).current_dir(directory.path()).output().unwrap();
+            assert_eq!(stdout(&output), "1024\n", "{}", stderr(&output));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_built_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("mine.toml");
+    let build = |args: &[&str]| {
+        let output = hakmem([&["build"], args].concat()).current_dir(directory.path()).output().unwrap();
+        assert_eq!(names(directory.path()), ["mine.toml"]);
+        output
+    };
+    fs::write(&file, "sumary = \"Mine\"\n[knobs]\non = [\"larson-fix\"]\n").unwrap();
+    for output in [build(&["--preset", "mixed", "mine.toml"]), run(["presets", file.to_str().unwrap()])] {
+        assert_failed(&output, 1, "write `summary`");
+        let message = stderr(&output);
+        assert!(message.contains("larson-fix") && message.contains("move it to `on` of [awaits]"), "{message}");
+        assert!(message.lines().all(|line| line.starts_with("hakmem: ")), "{message}");
+    }
+    let output = clean(executable()).args(["run", "--preset"]).args([&file, Path::new("true")]).output().unwrap();
+    assert_failed(&output, 125, "write `summary`");
+    // The build script's own words.
+    let output = build(&["--preset", "mixed", "--with", "larson-fix"]);
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("`larson-fix` cannot be switched on") && message.contains("cargo failed"), "{message}");
+    assert_eq!(stdout(&output), "");
+    // Arguments.
+    assert_failed(&build(&["--preset", "mixed", "--with", "fre-keep"]), 2, "write `free-keep`");
+    assert_failed(&build(&["--preset", "mixed", "c6-v3", "--with", "free-keep"]), 2, "one preset");
+}
+
+#[test]
+fn presets_are_listed_and_shown() {
+    let list = run(["presets"]);
+    assert_succeeded(&list);
+    for preset in hakmem::PRESETS {
+        let text = stdout(&list);
+        let line = text.lines().find(|line| line.split_whitespace().next() == Some(preset.name));
+        assert!(line.is_some_and(|line| line.contains(preset.hakmem)), "{}\n{text}", preset.name);
+        // Both names mean one preset.
+        let (short, long) = (run(["presets", preset.name]), run(["presets", preset.hakmem]));
+        assert_succeeded(&short);
+        assert_eq!(stdout(&short), stdout(&long));
+        assert!(stdout(&short).contains(&format!("{:#x}", preset.words.bins)), "{}", stdout(&short));
+    }
+    let json = |args: &[&str]| {
+        let output = run([args, &["--json"]].concat());
+        assert_succeeded(&output);
+        stdout(&output)
+    };
+    let text = json(&["presets"]);
+    assert!(text.starts_with('[') && text.matches("\"name\": ").count() == hakmem::PRESETS.len(), "{text}");
+    let text = json(&["presets", "mixed"]);
+    assert!(text.starts_with('{') && text.contains("\"size\": 32768"), "{text}");
+    let text = json(&["presets", "--knobs"]);
+    assert!(text.contains("\"HAKMEM_FREE_TINY_FAST_HOTCOLD\""), "{text}");
+    assert!(stdout(&run(["presets", "--knobs"])).contains("  free-dualhot "));
+    // A reader who has seen enough.
+    let mut child = hakmem(["presets", "--knobs"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
     assert_succeeded(&output);
-    assert!(stdout(&output).contains(&format!("./{LIBRARY}  ")), "{}", stdout(&output));
+    assert_eq!(stderr(&output), "");
 }
 
 #[test]

@@ -2,74 +2,47 @@
 
 use std::env;
 use std::fs::{self, File, Permissions};
-use std::io::{self, ErrorKind};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
+use rustix::fs::FlockOperation;
+use rustix::io::{Errno, retry_on_intr};
 
+use crate::flips::Flips;
 use crate::library;
-use crate::preset::library_name;
+use crate::preset::Preset;
 use crate::remedy::OrRemedy;
+use crate::sources::Sources;
 
-/// Where the sources were when this command was built.
-const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-
-/// What a library is made from. The manifest of the command and the lock file change for other reasons.
-const INPUTS: [&str; 4] = ["Cargo.toml", "build.rs", "src", "preload"];
-
-/// The workspace's directory.
-pub struct Sources(PathBuf);
-
-impl Sources {
-    /// `None`: they were moved or deleted, or this command was copied to another machine.
-    pub fn find() -> Option<Self> {
-        let root = fs::canonicalize(WORKSPACE).ok()?;
-        INPUTS.iter().all(|input| root.join(input).exists()).then_some(Self(root))
-    }
-
-    /// When a source file was last changed.
-    pub fn newest(&self) -> anyhow::Result<SystemTime> {
-        let mut newest = SystemTime::UNIX_EPOCH;
-        for input in INPUTS {
-            let path = self.0.join(input);
-            newest_below(&path, &mut newest)
-                .or_remedy(|| format!("cannot read `{}`", path.display()), "make the sources readable, or use --lib")?;
-        }
-        Ok(newest)
-    }
-}
-
-fn newest_below(path: &Path, newest: &mut SystemTime) -> io::Result<()> {
-    let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
-        // An editor's lock file: a link to nothing, or gone since the directory was read.
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    if !metadata.is_dir() {
-        *newest = metadata.modified()?.max(*newest);
-        return Ok(());
-    }
-    for entry in fs::read_dir(path)? {
-        newest_below(&entry?.path(), newest)?;
-    }
-    Ok(())
-}
-
-/// Builds the library of `preset` and puts it into `directory`. Its messages and cargo's go to stderr.
-pub fn build(sources: &Sources, preset: &str, directory: &Path) -> anyhow::Result<PathBuf> {
+/// Builds the library of `preset`, changed by `flips`, and puts it into `directory` under its soname. Messages, cargo's
+/// too, go to stderr.
+pub fn build(sources: &Sources, preset: &Preset, flips: &Flips, directory: &Path) -> anyhow::Result<PathBuf> {
+    let targets = sources.root().join("target");
+    // The library is copied before another build of this command replaces it.
+    let _lock = lock(&targets).or_remedy(
+        || format!("cannot write to `{}`", targets.display()),
+        "make the directory of the sources writable",
+    )?;
     let started = SystemTime::now();
-    let built = cargo(sources, preset)?;
-    let name = library_name(preset);
-    ensure!(
-        library::is_library_of(&built, &name),
-        "cargo built `{}`, which is not {name}. Remedy: remove {} and try again",
-        built.display(),
-        target(sources, preset).display()
-    );
+    let target = targets.join("hakmem");
+    let built = cargo(sources, &target, preset, flips)?;
+    let soname = library::soname_of(&built);
+    let idle = soname.as_deref().and_then(|soname| flips.idle(soname, &preset.name));
+    let (Some(name), Some(idle)) = (&soname, idle) else {
+        bail!(
+            "cargo built `{}`, which is no library of preset {}. Remedy: remove {} and try again",
+            built.display(),
+            preset.name,
+            target.display()
+        );
+    };
+    for flip in idle {
+        eprintln!("hakmem: warning: {flip} changes nothing: preset {} is that way already", preset.name);
+    }
     let path = directory.join(name);
     place(&built, &path, started).or_remedy(
         || format!("cannot write `{}`", path.display()),
@@ -78,34 +51,52 @@ pub fn build(sources: &Sources, preset: &str, directory: &Path) -> anyhow::Resul
     Ok(path)
 }
 
-/// A directory of our own: no outer cargo holds its lock, target/release stays as it is, and as cargo gives every
-/// preset's library one name, each preset has its own.
-fn target(sources: &Sources, preset: &str) -> PathBuf {
-    sources.0.join("target/hakmem").join(preset)
+/// Waits until no other process builds into `targets`, and keeps others waiting until the file is closed.
+fn lock(targets: &Path) -> io::Result<File> {
+    fs::create_dir_all(targets)?;
+    // Beside cargo's directory, which cargo marks as a cache where it creates it.
+    let file = File::create(targets.join("hakmem.lock"))?;
+    match retry_on_intr(|| rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)) {
+        Err(Errno::WOULDBLOCK) => {
+            eprintln!("hakmem: waiting for another hakmem to finish its build");
+            retry_on_intr(|| rustix::fs::flock(&file, FlockOperation::LockExclusive))?;
+        }
+        other => other?,
+    }
+    Ok(file)
 }
 
 /// Runs cargo and returns the path of the library that it made.
-fn cargo(sources: &Sources, preset: &str) -> anyhow::Result<PathBuf> {
+///
+/// `target` is a directory of our own: no outer cargo holds its lock, and target/release stays as it is. All presets
+/// share it, so that what they have in common is compiled once; cargo links the library anew when the last one was
+/// another's.
+fn cargo(sources: &Sources, target: &Path, preset: &Preset, flips: &Flips) -> anyhow::Result<PathBuf> {
     let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(&program)
-        .args(["build", "--quiet", "--release", "--package=hakmem-preload", "--message-format=json-render-diagnostics"])
-        .arg(format!("--features=hakmem-alloc/preset-{preset}"))
+    let name = &preset.name;
+    let mut command = Command::new(&program);
+    command
+        .args(["build", "--quiet", "--package=hakmem-preload", "--message-format=json-render-diagnostics"])
+        .arg(format!("--profile={}", preset.profile))
+        .arg(format!("--features={}", features(preset, flips)))
         .arg("--target-dir")
-        .arg(target(sources, preset))
+        .arg(target)
         // Where a toolchain file or a configuration of the workspace is looked for.
-        .current_dir(&sources.0)
+        .current_dir(sources.root())
         // Meant for the program, not for the compiler.
         .env_remove("LD_PRELOAD")
         .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .or_remedy(
-            || format!("cannot build preset {preset}: `{}` does not start", program.display()),
-            "install cargo (https://rustup.rs), or use a library that is built: `hakmem run --lib`",
-        )?;
+        .stderr(Stdio::inherit());
+    if let Some(file) = &preset.file {
+        command.env("HAKMEM_PRESET_FILE", path::absolute(file)?);
+    }
+    let output = command.output().or_remedy(
+        || format!("cannot build preset {name}: `{}` does not start", program.display()),
+        "install cargo (https://rustup.rs), or use a library that is built: `hakmem run --lib`",
+    )?;
     if !output.status.success() {
         bail!(
-            "cannot build preset {preset}: cargo failed ({}). \
+            "cannot build preset {name}: cargo failed ({}). \
              Remedy: see its messages above, or use a library that is built: `hakmem run --lib`",
             output.status
         );
@@ -113,6 +104,13 @@ fn cargo(sources: &Sources, preset: &str) -> anyhow::Result<PathBuf> {
     artifact(&output.stdout).context(
         "cargo named no library in its output. Remedy: try a plain `cargo build --release`, to see what it says",
     )
+}
+
+/// The features, as cargo takes them.
+fn features(preset: &Preset, flips: &Flips) -> String {
+    let chosen = preset.feature();
+    let all: Vec<_> = std::iter::once(chosen.as_str()).chain(flips.features()).collect();
+    all.iter().map(|feature| format!("hakmem-alloc/{feature}")).collect::<Vec<_>>().join(",")
 }
 
 /// The library in cargo's report. Its place depends on the user's configuration, so it is not guessed.
@@ -143,28 +141,8 @@ fn place(from: &Path, to: &Path, time: SystemTime) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::preset::tests::mixed;
     use std::time::Duration;
-
-    #[test]
-    fn any_source_file_counts() {
-        let root = tempfile::tempdir().unwrap();
-        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-        let write = |name: &str, seconds| {
-            let path = root.path().join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            File::create(&path).unwrap().set_modified(at(seconds)).unwrap();
-        };
-        let sources = Sources(root.path().into());
-        for (index, name) in ["Cargo.toml", "build.rs", "src/heap/mod.rs", "preload/src/lib.rs"].iter().enumerate() {
-            write(name, 10 + index as u64);
-            assert_eq!(sources.newest().unwrap(), at(10 + index as u64), "{name}");
-        }
-        // The first to be looked at.
-        write("Cargo.toml", 50);
-        write("cli/src/main.rs", 99);
-        std::os::unix::fs::symlink("gone", root.path().join("src/.#lib.rs")).unwrap();
-        assert_eq!(sources.newest().unwrap(), at(50));
-    }
 
     #[test]
     fn a_library_is_placed_whole_or_not_at_all() {
@@ -184,18 +162,39 @@ mod tests {
     }
 
     #[test]
+    fn builds_wait_for_each_other() {
+        let root = tempfile::tempdir().unwrap();
+        let targets = root.path().join("target");
+        let first = lock(&targets).unwrap();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let second = std::thread::spawn(move || {
+            let lock = lock(&targets);
+            sender.send(()).unwrap();
+            lock
+        });
+        assert!(receiver.recv_timeout(Duration::from_millis(200)).is_err(), "the second did not wait");
+        drop(first);
+        receiver.recv_timeout(Duration::from_secs(10)).expect("the second goes on");
+        assert!(second.join().unwrap().is_ok());
+    }
+
+    #[test]
+    fn features_are_the_presets_and_the_flips() {
+        assert_eq!(features(&mixed(), &Flips::default()), "hakmem-alloc/preset-mixed");
+        let flips = Flips::new(&["prefetch".into()], &["free-dualhot".into()]);
+        let expected = "hakmem-alloc/preset-mixed,hakmem-alloc/no-free-dualhot,hakmem-alloc/prefetch";
+        assert_eq!(features(&mixed(), &flips), expected);
+        let mine = Preset { file: Some("mine.toml".into()), ..mixed() };
+        assert_eq!(features(&mine, &Flips::default()), "hakmem-alloc/preset-file");
+    }
+
+    #[test]
     fn cargos_report_names_the_library() {
         let report = br#"{"reason":"compiler-artifact","target":{"crate_types":["lib"]},"filenames":["/a.rlib"]}
 {"reason":"compiler-artifact","target":{"crate_types":["cdylib"]},"filenames":["/libhakmem.so"]}
 {"reason":"build-finished","success":true}
 "#;
         assert_eq!(artifact(report), Some("/libhakmem.so".into()));
-        assert_eq!(
-            artifact(
-                b"not json
-"
-            ),
-            None
-        );
+        assert_eq!(artifact(b"not json\n"), None);
     }
 }

@@ -8,50 +8,64 @@ use std::time::SystemTime;
 
 use anyhow::{Context, bail};
 
-use crate::compile::{self, Sources};
+use crate::compile;
 use crate::elf::{self, Elf};
-use crate::preset::library_name;
+use crate::flips::Flips;
+use crate::preset::Choice;
 use crate::remedy::OrRemedy;
+use crate::sources::Sources;
 
 /// The name that cargo gives to the library, whatever the preset.
 const CARGO_NAME: &str = "libhakmem.so";
 
-/// The library of `preset`: found beside this executable, or built there. The path is absolute.
-pub fn of_preset(preset: &str) -> anyhow::Result<PathBuf> {
+/// The library of the preset: found beside this executable, or built there. The path is absolute.
+pub fn of_preset(choice: &Choice) -> anyhow::Result<PathBuf> {
+    let preset = choice.preset()?;
     let executable =
         env::current_exe().or_remedy(|| "cannot tell where this executable is", "name a library with --lib")?;
     let directory = executable.parent().context("this executable is in no directory. Remedy: use --lib")?;
     let sources = Sources::find();
-    let newest = sources.as_ref().map(|sources| sources.newest()).transpose()?;
-    if let Some(found) = find(directory, &library_name(preset), newest) {
-        return Ok(found);
+    // That a library was made from this file and no other of its name only cargo knows.
+    if preset.file.is_none() {
+        let newest = sources.as_ref().map(|sources| sources.newest()).transpose()?;
+        // What cargo put beside this executable was built as programs are.
+        let cargos = (preset.profile == "release").then_some(CARGO_NAME);
+        if let Some(found) = find(directory, &preset.library(), cargos, newest) {
+            return Ok(found);
+        }
     }
+    let (name, library) = (&preset.name, preset.library());
     let Some(sources) = sources else {
         bail!(
-            "there is no {} in `{}`, and the sources to build it from are not where they were. \
+            "there is no {library} in `{}`, and the sources to build it from are not where they were. \
              Remedy: copy the library there, or name one with --lib",
-            library_name(preset),
             directory.display()
         );
     };
-    eprintln!("hakmem: building preset {preset} (once)");
-    compile::build(&sources, preset, directory)
+    match &preset.file {
+        None => eprintln!("hakmem: building preset {name} (once)"),
+        Some(file) => eprintln!("hakmem: building preset {name} from {}", file.display()),
+    }
+    compile::build(&sources, &preset, &Flips::default(), directory)
 }
 
-/// The library called `soname` in `directory`, unless it is older than `newest`, the newest source.
-fn find(directory: &Path, soname: &str, newest: Option<SystemTime>) -> Option<PathBuf> {
+/// The library called `soname` in `directory`, under that name or under `other`, unless it is older than `newest`, the
+/// newest source.
+fn find(directory: &Path, soname: &str, other: Option<&str>, newest: Option<SystemTime>) -> Option<PathBuf> {
     let current = |path: &Path| {
         newest.is_none_or(|newest| fs::metadata(path).and_then(|found| found.modified()).is_ok_and(|at| at >= newest))
     };
-    [soname, CARGO_NAME]
-        .iter()
+    std::iter::once(soname)
+        .chain(other)
         .map(|name| directory.join(name))
-        .find(|path| current(path) && is_library_of(path, soname))
+        .find(|path| current(path) && soname_of(path).as_deref() == Some(soname))
 }
 
-/// Whether `path` was built for the preset: the name of the file proves nothing, cargo writes every preset to one name.
-pub fn is_library_of(path: &Path, soname: &str) -> bool {
-    look(path).is_ok_and(|elf| elf.defines_malloc && elf.soname.as_deref() == Some(soname.as_bytes()))
+/// What the library at `path` is called; None if it is not one with a malloc. The name of the file proves nothing:
+/// cargo writes every preset to one name.
+pub fn soname_of(path: &Path) -> Option<String> {
+    let elf = look(path).ok().filter(|elf| elf.defines_malloc)?;
+    String::from_utf8(elf.soname?).ok()
 }
 
 /// Refuses a file that the loader would skip with no more than a message, or that has no malloc to offer.
@@ -81,19 +95,26 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Some library of this machine with a soname and a malloc: libc itself.
-    fn libc() -> (PathBuf, String) {
+    /// A library that this test is linked with.
+    fn linked(name: &str) -> PathBuf {
         let maps = fs::read_to_string("/proc/self/maps").unwrap();
-        let path = maps.lines().find_map(|line| Some(&line[line.find('/')?..]).filter(|path| path.contains("libc.so")));
-        (path.expect("the test is linked with libc").into(), "libc.so.6".into())
+        let path = maps.lines().find_map(|line| Some(&line[line.find('/')?..]).filter(|path| path.contains(name)));
+        path.unwrap_or_else(|| panic!("the test is not linked with {name}")).into()
+    }
+
+    /// Some library with a soname and a malloc.
+    fn libc() -> PathBuf {
+        linked("libc.so")
     }
 
     #[test]
     fn a_library_is_known_by_its_soname() {
-        let (path, soname) = libc();
-        assert!(is_library_of(&path, &soname));
-        assert!(!is_library_of(&path, "libhakmem-mixed.so"));
-        assert!(check(&path).is_ok());
+        assert_eq!(soname_of(&libc()).as_deref(), Some("libc.so.6"));
+        assert!(check(&libc()).is_ok());
+        // A library without a malloc, an executable, and no ELF file.
+        assert_eq!(soname_of(&linked("libgcc_s.so")), None);
+        assert_eq!(soname_of(&env::current_exe().unwrap()), None);
+        assert_eq!(soname_of(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))), None);
     }
 
     #[test]
@@ -109,7 +130,9 @@ mod tests {
     fn the_library_beside_the_executable() {
         let directory = tempfile::tempdir().unwrap();
         let directory = directory.path();
-        let (libc, soname) = libc();
+        let (libc, soname) = (libc(), "libc.so.6");
+        let find = |soname, other, newest| super::find(directory, soname, other, newest);
+        let cargos_name = Some(CARGO_NAME);
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         let copy = |name: &str, seconds| {
             let path = directory.join(name);
@@ -117,19 +140,20 @@ mod tests {
             File::options().write(true).open(&path).unwrap().set_modified(at(seconds)).unwrap();
             path
         };
-        assert_eq!(find(directory, &soname, None), None);
+        assert_eq!(find(soname, cargos_name, None), None);
         // By cargo's name, if its soname is right.
         let cargos = copy(CARGO_NAME, 200);
-        assert_eq!(find(directory, "libhakmem-mixed.so", None), None);
-        assert_eq!(find(directory, &soname, None), Some(cargos.clone()));
+        assert_eq!(find("libhakmem-mixed.so", cargos_name, None), None);
+        assert_eq!(find(soname, cargos_name, None), Some(cargos.clone()));
+        assert_eq!(find(soname, None, None), None);
         // The preset's own name comes first, unless it is out of date.
-        let own = copy(&soname, 100);
-        assert_eq!(find(directory, &soname, None), Some(own.clone()));
-        assert_eq!(find(directory, &soname, Some(at(100))), Some(own));
-        assert_eq!(find(directory, &soname, Some(at(101))), Some(cargos));
-        assert_eq!(find(directory, &soname, Some(at(201))), None);
+        let own = copy(soname, 100);
+        assert_eq!(find(soname, cargos_name, None), Some(own.clone()));
+        assert_eq!(find(soname, cargos_name, Some(at(100))), Some(own));
+        assert_eq!(find(soname, cargos_name, Some(at(101))), Some(cargos));
+        assert_eq!(find(soname, cargos_name, Some(at(201))), None);
         // Not what merely has the name.
         fs::write(directory.join("libhakmem-mixed.so"), "half a file").unwrap();
-        assert_eq!(find(directory, "libhakmem-mixed.so", None), None);
+        assert_eq!(find("libhakmem-mixed.so", cargos_name, None), None);
     }
 }

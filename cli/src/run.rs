@@ -10,8 +10,9 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
+use crate::args::RunArgs;
 use crate::program::{self, CannotRun};
-use crate::{RunArgs, library, warnings};
+use crate::{library, warnings};
 
 const LD_PRELOAD: &str = "LD_PRELOAD";
 
