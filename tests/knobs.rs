@@ -7,7 +7,7 @@ use hakmem::config::Knob;
 use hakmem::{Mixed, Path};
 use std::alloc::{GlobalAlloc, Layout};
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 
 hakmem::define_front!(Batch in batch = Mixed::WORDS);
@@ -209,27 +209,42 @@ fn each_kind_of_statistics_counts_its_own() {
     assert_eq!(counted.allocated.iter().sum::<u64>(), 1);
 }
 
-/// Allocates from a front that prints its counters at the end. Run as a process of its own by the test below.
+/// Allocates from a front that prints its counters. Run as a process of its own by the tests below.
 #[test]
 fn dumping_process() {
-    if std::env::var_os("HAKMEM_TEST_DUMP").is_some() {
-        let blocks: Vec<_> = (0..100).map(|_| written(&Dumped::new(), 200)).collect();
-        free(&Dumped::new(), blocks[..40].to_vec(), 200);
+    let Some(how) = std::env::var_os("HAKMEM_TEST_DUMP") else { return };
+    let blocks: Vec<_> = (0..100).map(|_| written(&Dumped::new(), 200)).collect();
+    if how == "signal" {
+        // SAFETY: the signal goes to this thread, and is handled before the call returns.
+        assert_eq!(unsafe { libc::raise(libc::SIGUSR2) }, 0);
     }
+    free(&Dumped::new(), blocks[..40].to_vec(), 200);
+}
+
+/// What the test above prints as errors, run so in a process of its own, and that process's number.
+fn dumped(how: Option<&str>) -> (String, u32) {
+    let mut command = Command::new(std::env::current_exe().expect("this test has a path"));
+    command.args(["--exact", "dumping_process", "--test-threads", "1"]).stdout(Stdio::null()).stderr(Stdio::piped());
+    if let Some(how) = how {
+        command.env("HAKMEM_TEST_DUMP", how);
+    }
+    let child = command.spawn().expect("this test runs again");
+    let process = child.id();
+    let output = child.wait_with_output().expect("the child ends");
+    assert!(output.status.success());
+    (String::from_utf8(output.stderr).expect("text"), process)
 }
 
 #[test]
 fn heap_stats_dump_prints_when_the_process_ends() {
-    let run = |dump: bool| {
-        let mut command = Command::new(std::env::current_exe().expect("this test has a path"));
-        command.args(["--exact", "dumping_process", "--test-threads", "1"]);
-        if dump {
-            command.env("HAKMEM_TEST_DUMP", "1");
-        }
-        let output = command.output().expect("this test runs again");
-        assert!(output.status.success());
-        String::from_utf8(output.stderr).expect("text")
-    };
-    assert_eq!(run(true), "hakmem: C5 208 bytes: 100 allocated, 40 freed\n");
-    assert_eq!(run(false), "");
+    let (text, process) = dumped(Some("end"));
+    assert_eq!(text, format!("hakmem[{process}]: C5 208 bytes: 100 allocated, 40 freed\n"));
+    assert_eq!(dumped(None).0, "");
+}
+
+#[test]
+fn heap_stats_dump_prints_on_a_signal() {
+    let (text, process) = dumped(Some("signal"));
+    let line = |freed| format!("hakmem[{process}]: C5 208 bytes: 100 allocated, {freed} freed\n");
+    assert_eq!(text, line(0) + &line(40));
 }

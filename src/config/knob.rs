@@ -119,7 +119,7 @@ knobs! {
     ThpAuto = 3, "thp-auto", ready;
     #[doc = "Counts blocks by bin and refills and flushes, per thread, summed on demand."]
     HeapStats = 4, "heap-stats", ready;
-    #[doc = "Prints the counters on stderr when the process ends."]
+    #[doc = "Prints the counters on stderr when the process ends, and on SIGUSR2."]
     HeapStatsDump = 5, "heap-stats-dump", ready;
     #[doc = "Counts the paths that calls take, per thread, summed on demand."]
     FreePathStats = 6, "free-path-stats", ready;

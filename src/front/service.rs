@@ -9,6 +9,7 @@ use crate::config::Config;
 use crate::config::bins::{ALIGN, GRANULE};
 use crate::heap::arena::Arena;
 use crate::heap::counters::{Counters, Path};
+use crate::heap::life::Hooks;
 use crate::heap::segment::{Misuse, Segment};
 use crate::heap::state::{FIRST, RESERVE, State};
 use crate::heap::thread::ThreadHeap;
@@ -17,6 +18,7 @@ use crate::os::lock::Patience;
 use crate::os::{errno, foreign, memory, report};
 use crate::route::legacy;
 use core::ptr::null_mut;
+use core::sync::atomic::Ordering;
 
 /// How a slow path may work.
 enum Means<C: Config> {
@@ -52,6 +54,10 @@ fn with_means<C: Config, R>(state: &'static State<C>, work: impl FnOnce(Means<C>
     });
     let result = work(heap.map_or(Means::Arena, Means::Heap));
     (state.set_busy)(false);
+    // Relaxed: a flag, and nothing is published with it.
+    if C::STATS_DUMP && state.shared.report_due.swap(false, Ordering::Relaxed) {
+        state.report();
+    }
     result
 }
 

@@ -1,12 +1,13 @@
-//! Hooks into the life of threads and processes: thread exit and fork.
+//! Hooks into the life of threads and processes: thread exit, fork, and the reports of presets that count.
 
+use super::counters::Statistics;
 use super::page_map;
 use super::state::State;
 use super::thread::ThreadHeap;
 use crate::config::Config;
 use crate::os::lock::Lock;
-use crate::os::signals;
-use core::ffi::c_void;
+use crate::os::{errno, signals};
+use core::ffi::{c_int, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
@@ -31,12 +32,6 @@ unsafe extern "C" {
     ) -> libc::c_int;
 }
 
-/// Has `function` called with `argument` when the process ends in an orderly way.
-pub fn call_at_end(function: unsafe extern "C" fn(*mut c_void), argument: *mut c_void) {
-    // SAFETY: the function stays loaded and takes what it is registered with. Out of memory, it is not called.
-    unsafe { __cxa_atexit(function, argument, null_mut()) };
-}
-
 /// A key whose destructor is the thread-exit hook; None if the process has used up its keys.
 #[must_use]
 pub fn exit_key<C: Config>() -> Option<libc::pthread_key_t> {
@@ -46,7 +41,7 @@ pub fn exit_key<C: Config>() -> Option<libc::pthread_key_t> {
 }
 
 unsafe extern "C" fn at_thread_exit<C: Config>(heap: *mut c_void) {
-    crate::os::errno::kept(|| {
+    errno::kept(|| {
         // SAFETY: the key's value is the ending thread's heap.
         let heap = unsafe { &*heap.cast::<ThreadHeap<C>>() };
         let state = heap.arena.get().state();
@@ -56,24 +51,26 @@ unsafe extern "C" fn at_thread_exit<C: Config>(heap: *mut c_void) {
     });
 }
 
-/// What the fork hooks do with a front end, whatever its preset.
-pub trait Forks: Sync {
+/// What the hooks do with a front end, whatever its preset.
+pub trait Hooks: Sync {
     /// Calls `visit` for every lock, in the documented order.
     fn for_each_lock(&self, visit: &dyn Fn(&Lock));
     /// Puts things right in the child, where only the forking thread lives on.
     fn in_child(&self);
+    /// Prints what was counted, if the preset says so.
+    fn report(&self);
 }
 
 /// A front end in the list of the fork hooks.
 pub struct Watched {
-    front: &'static dyn Forks,
+    front: &'static dyn Hooks,
     next: AtomicPtr<Watched>,
 }
 
 impl Watched {
     /// In no list yet.
     #[must_use]
-    pub const fn new(front: &'static dyn Forks) -> Self {
+    pub const fn new(front: &'static dyn Hooks) -> Self {
         Self { front, next: AtomicPtr::new(null_mut()) }
     }
 }
@@ -101,7 +98,7 @@ pub fn watch_forks(watched: &'static Watched) {
     }
 }
 
-fn for_each_front(first: *mut Watched, visit: impl Fn(&'static dyn Forks)) {
+fn for_each_front(first: *mut Watched, visit: impl Fn(&'static dyn Hooks)) {
     let mut watched = first;
     // SAFETY: the list holds statics.
     while let Some(this) = unsafe { watched.as_ref() } {
@@ -110,7 +107,7 @@ fn for_each_front(first: *mut Watched, visit: impl Fn(&'static dyn Forks)) {
     }
 }
 
-impl<C: Config> Forks for State<C> {
+impl<C: Config> Hooks for State<C> {
     fn for_each_lock(&self, visit: &dyn Fn(&Lock)) {
         visit(self.shared.key.raw());
         visit(self.shared.threads.raw());
@@ -136,6 +133,37 @@ impl<C: Config> Forks for State<C> {
             *count = u32::from(own == Some(index));
         }
     }
+
+    fn report(&self) {
+        if C::STATS_DUMP {
+            match Statistics::of(self) {
+                Some(counted) => counted.print::<C>(),
+                // A signal came in the middle of a slow path: at its end, then.
+                None => self.shared.report_due.store(true, Ordering::Relaxed),
+            }
+        }
+    }
+}
+
+/// Has the front ends that print their counters do so when the process ends, and on SIGUSR2.
+pub fn report_when_asked() {
+    // Relaxed: only the exchange matters.
+    if !REPORTING.swap(true, Ordering::Relaxed) {
+        signals::on_report(on_signal);
+        // SAFETY: the function stays loaded. Out of memory, it is not called.
+        unsafe { __cxa_atexit(at_end, null_mut(), null_mut()) };
+    }
+}
+
+static REPORTING: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn on_signal(_: c_int) {
+    // Acquire: pairs with the release in `watch_forks`.
+    errno::kept(|| for_each_front(FRONTS.load(Ordering::Acquire), Hooks::report));
+}
+
+unsafe extern "C" fn at_end(_: *mut c_void) {
+    on_signal(0);
 }
 
 /// The forking thread's signal mask. Guarded by the locks that it holds meanwhile: one fork at a time.
@@ -164,6 +192,6 @@ unsafe extern "C" fn in_parent() {
 
 unsafe extern "C" fn in_child() {
     page_map::raw().reset();
-    for_each_front(LOCKED.load(Ordering::Relaxed), Forks::in_child);
+    for_each_front(LOCKED.load(Ordering::Relaxed), Hooks::in_child);
     signals::restore(MASK.load(Ordering::Relaxed));
 }

@@ -3,7 +3,7 @@
 
 use super::arena::{ARENAS, Arena};
 use super::central;
-use super::counters::{Counters, Statistics};
+use super::counters::Counters;
 use super::deferred::Deferred;
 use super::huge::Huge;
 use super::life::{self, Watched};
@@ -12,7 +12,6 @@ use super::thread::ThreadHeap;
 use crate::config::Config;
 use crate::os::lock::Locked;
 use crate::os::processors;
-use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Arenas that threads are spread over, per processor: enough that those that run at a time seldom share one, few
@@ -42,6 +41,8 @@ pub struct Shared<C: Config> {
     pub huge: Huge,
     /// What threads counted that are no more, or that have no heap.
     pub counters: Counters,
+    /// Whether a report was asked for that could not be made on the spot.
+    pub report_due: AtomicBool,
     /// Blocks freed by signal handlers that interrupted a slow path, linked through their first words.
     pub deferred: Deferred,
 }
@@ -59,6 +60,7 @@ impl<C: Config> Shared<C> {
             arenas: [const { Arena::new() }; ARENAS],
             huge: Huge::new(),
             counters: Counters::new(),
+            report_due: AtomicBool::new(false),
             deferred: Deferred::new(),
         }
     }
@@ -67,14 +69,6 @@ impl<C: Config> Shared<C> {
 impl<C: Config> Default for Shared<C> {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-/// Prints what `state` has counted; run when the process ends.
-unsafe extern "C" fn dump<C: Config>(state: *mut c_void) {
-    // SAFETY: it was registered with a state, which is static.
-    if let Some(sums) = Statistics::of(unsafe { &*state.cast::<State<C>>() }) {
-        sums.print::<C>();
     }
 }
 
@@ -117,7 +111,7 @@ impl<C: Config> State<C> {
         // Outside the lock and with `ready` set: registering may allocate.
         life::watch_forks(self.watched);
         if C::STATS_DUMP {
-            life::call_at_end(dump::<C>, (&raw const *self).cast_mut().cast());
+            life::report_when_asked();
         }
         // Marked, since it takes locks that a signal handler's slow path would wait for.
         let busy = (self.busy)();

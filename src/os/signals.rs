@@ -1,6 +1,25 @@
-//! The calling thread's signal mask: tells a signal handler from ordinary code, where it is worth a system call.
+//! The calling thread's signal mask, which tells a signal handler from ordinary code where it is worth a system call; and the
+//! one signal that a counting preset answers.
 
-use core::ptr::null;
+use core::ffi::c_int;
+use core::mem::zeroed;
+use core::ptr::{null, null_mut};
+
+/// The signal on which a program reports what it has counted.
+const REPORT: c_int = libc::SIGUSR2;
+
+/// Has `handler` run on SIGUSR2, unless the program has a use for that signal already.
+pub fn on_report(handler: extern "C" fn(c_int)) {
+    // SAFETY: all-zero is valid for the structure, which both calls may access; the handler is safe in any state.
+    unsafe {
+        let mut action: libc::sigaction = zeroed();
+        if libc::sigaction(REPORT, null(), &raw mut action) == 0 && action.sa_sigaction == libc::SIG_DFL {
+            action.sa_sigaction = handler as *const () as usize;
+            action.sa_flags = libc::SA_RESTART;
+            libc::sigaction(REPORT, &raw const action, null_mut());
+        }
+    }
+}
 
 /// Blocks every signal that can be blocked and returns the mask as it was.
 #[must_use]
