@@ -2,9 +2,12 @@
 //!
 //! `cargo test --test library -- --nocapture` prints the counts and the listings.
 
+#[path = "support/code.rs"]
+mod code;
 mod support;
 
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Formatter, Instruction, IntelFormatter};
+use code::Code;
+use iced_x86::FlowControl;
 use object::elf::{
     DF_1_NODELETE, DF_1_NOW, DF_TEXTREL, DT_FLAGS, DT_FLAGS_1, DT_NEEDED, DT_SONAME, DT_TEXTREL, PT_TLS,
 };
@@ -17,47 +20,16 @@ fn bytes() -> Vec<u8> {
     fs::read(support::library()).expect("the library was just built")
 }
 
-/// The instructions from the start of the exported symbol `name` on, as they lie in memory.
-fn instructions(data: &[u8], name: &str) -> impl Iterator<Item = Instruction> {
-    let file = object::File::parse(data).expect("an ELF file");
-    let symbol = file.dynamic_symbols().find(|symbol| symbol.name() == Ok(name)).expect("the symbol is exported");
-    let section = file
-        .sections()
-        .find(|section| section.kind() == SectionKind::Text && section_holds(section, symbol.address()))
-        .expect("the symbol lies in a section with code");
-    let code = section.data().expect("the section has bytes");
-    let offset = (symbol.address() - section.address()) as usize;
-    let decoder = Decoder::with_ip(64, &code[offset..], symbol.address(), DecoderOptions::NONE);
-    decoder.into_iter().take(64).collect::<Vec<_>>().into_iter()
-}
-
-/// Counts the instructions from the start of `name` to its `ret`, every conditional branch falling through: the hit,
-/// as both hot paths are written. Prints the listing.
-fn straight_line(data: &[u8], name: &str) -> usize {
-    let mut formatter = IntelFormatter::new();
-    println!("{name}:");
-    for (index, instruction) in instructions(data, name).enumerate() {
-        let mut text = String::new();
-        formatter.format(&instruction, &mut text);
-        println!("  {:2}  {text}", index + 1);
-        match instruction.flow_control() {
-            FlowControl::Next | FlowControl::ConditionalBranch => {}
-            FlowControl::Return => return index + 1,
-            other => panic!("{name} does something else than fall through to `ret`: {text} ({other:?})"),
-        }
-    }
-    panic!("{name} has no `ret`")
-}
-
-fn section_holds<'data>(section: &impl ObjectSection<'data>, address: u64) -> bool {
-    (section.address()..section.address() + section.size()).contains(&address)
-}
-
 #[test]
 fn malloc_and_free_hit_in_thirteen_instructions() {
-    let data = bytes();
+    let code = Code::read(support::library());
     for name in ["malloc", "free"] {
-        let count = straight_line(&data, name);
+        let line = code.straight_line(name);
+        println!("{name}:");
+        for (index, instruction) in line.iter().enumerate() {
+            println!("  {:2}  {}", index + 1, code.text(instruction));
+        }
+        let count = line.len();
         println!("  {name}: {count} instructions");
         assert!(count <= 13, "{name} takes {count} instructions");
     }
@@ -144,8 +116,9 @@ fn operator_delete_does_nothing_but_jump_to_the_processs_free() {
     let file = object::File::parse(&*data).expect("an ELF file");
     let forms: Vec<_> = file.dynamic_symbols().filter_map(|s| s.name().ok()).filter(|n| n.starts_with("_Zd")).collect();
     assert_eq!(forms.len(), 12, "{forms:?}");
+    let code = Code::read(support::library());
     for name in forms {
-        let flow: Vec<_> = instructions(&data, name).take(2).map(|i| i.flow_control()).collect();
+        let flow: Vec<_> = code.instructions(name).iter().take(2).map(|i| i.flow_control()).collect();
         assert_eq!(flow, [FlowControl::Next, FlowControl::IndirectBranch], "{name}");
     }
 }

@@ -91,7 +91,7 @@ pub trait Config: 'static {
             }
             Small::Log2 => {
                 let highest = size.wrapping_sub(1);
-                (highest < SMALL_MAX).then(|| (highest | (ALIGN - 1)).ilog2() as usize - 2)
+                (highest < SMALL_MAX).then(|| ((highest | (ALIGN - 1)) >> 2).ilog2() as usize)
             }
             Small::Table => {
                 let padded = size.wrapping_add(ALIGN - 1);
