@@ -2,8 +2,8 @@
 //! thread, which frees it. As `benches/workloads/cross_thread.c`.
 
 use crate::Report;
+use crate::heap::Block;
 use crate::numbers::{Numbers, Sizes};
-use crate::random::empty;
 use crate::ring::{Giver, Ring, Taker};
 use crate::team::together;
 use crate::wait::Meeting;
@@ -29,7 +29,7 @@ pub(crate) fn cross_thread<A: GlobalAlloc + Sync>(
     let (mut givers, takers): (Vec<Giver<_>>, Vec<Taker<_>>) = rings.iter_mut().map(Ring::ends).unzip();
     givers.rotate_left(1);
     let seats = givers.into_iter().zip(takers).enumerate();
-    let mut seats: Vec<_> = seats.map(|(index, ends)| (index, ends, empty(SLOTS))).collect();
+    let mut seats: Vec<_> = seats.map(|(index, ends)| (index, ends, Block::places(SLOTS))).collect();
     let all_given = Meeting::new(threads);
     together(allocator, &mut seats, |heap, (index, (next, own), slots)| {
         let mut numbers = Numbers::of_thread(*index);

@@ -1,9 +1,8 @@
 //! Vectors that grow from 16 bytes to 1 MiB, several at a time, some by doubling and some by small steps.
 
 use crate::Report;
-use crate::heap::Heap;
+use crate::heap::{Block, Heap};
 use crate::numbers::Numbers;
-use crate::random::empty;
 use crate::team::alone;
 use std::alloc::GlobalAlloc;
 
@@ -16,7 +15,7 @@ const LAST: u32 = 1 << 20;
 
 /// `steps` steps, each of which grows a vector; one that is complete is freed, and the next one takes its place.
 pub(crate) fn growth<A: GlobalAlloc>(allocator: &A, steps: u64) -> Report {
-    let mut vectors = empty(VECTORS);
+    let mut vectors = Block::places(VECTORS);
     alone(allocator, |heap: &mut Heap<'_, A>| {
         let mut numbers = Numbers::of_thread(0);
         for _ in 0..steps {
@@ -26,7 +25,7 @@ pub(crate) fn growth<A: GlobalAlloc>(allocator: &A, steps: u64) -> Report {
                 None => *place = Some(heap.allocate(FIRST)),
                 Some(vector) if vector.size() < LAST => {
                     let size = vector.size();
-                    let step = if index % 2 == 0 { size } else { (size / 16).max(FIRST) };
+                    let step = if index.is_multiple_of(2) { size } else { (size / 16).max(FIRST) };
                     heap.grow(vector, (size + step).min(LAST));
                 }
                 Some(_) => place.take().into_iter().for_each(|vector| heap.check_and_free(vector)),

@@ -21,6 +21,11 @@ pub(crate) struct Block {
 unsafe impl Send for Block {}
 
 impl Block {
+    /// So many places for blocks, with nothing in them.
+    pub fn places(count: usize) -> Vec<Option<Self>> {
+        (0..count).map(|_| None).collect()
+    }
+
     /// The size that was requested.
     pub fn size(&self) -> u32 {
         self.size
@@ -160,9 +165,58 @@ impl<'a, A: GlobalAlloc> Heap<'a, A> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::alloc::System;
+    use std::ptr::null_mut;
+
+    /// An allocator that hands out the same memory again and again. For a single thread.
+    pub(crate) struct Same(*mut u8);
+
+    impl Same {
+        /// With memory for blocks of up to 64 bytes, which stays.
+        pub fn new() -> Self {
+            Self(Box::leak(Box::new([0; 64])).as_mut_ptr())
+        }
+    }
+
+    // SAFETY: its one test with `together` has one thread.
+    unsafe impl Sync for Same {}
+
+    // SAFETY: the memory is there; that blocks overlap is what the tests are about.
+    unsafe impl GlobalAlloc for Same {
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            if layout.size() <= 64 { self.0 } else { null_mut() }
+        }
+
+        unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
+    }
+
+    /// The byte at this offset.
+    fn byte(block: &Block, offset: usize) -> u8 {
+        assert!(offset < block.size as usize);
+        // SAFETY: the byte is in the block, and the tests ask for bytes that have been written.
+        unsafe { block.start.add(offset).read() }
+    }
+
+    #[test]
+    fn blocks_that_overlap_are_noticed() {
+        let same = Same::new();
+        let mut heap = Heap::new(&same);
+        let (first, second) = (heap.allocate(50), heap.allocate(50));
+        heap.check_and_free(second);
+        assert_eq!(heap.tally().damaged, 0);
+        heap.check_and_free(first);
+        assert_eq!(heap.tally().damaged, 1);
+    }
+
+    #[test]
+    fn a_filled_block_is_written_throughout() {
+        let mut heap = Heap::new(&System);
+        let block = heap.allocate_filled(64);
+        assert!((0..64).all(|offset| byte(&block, offset) == block.mark));
+        heap.free(block);
+    }
 
     #[test]
     fn damage_to_either_end_is_noticed() {
@@ -182,6 +236,7 @@ mod tests {
         let mut heap = Heap::new(&System);
         let mut block = heap.allocate(16);
         heap.grow(&mut block, 100_000);
+        assert!((16..100_000).step_by(OS_PAGE).all(|offset| byte(&block, offset) == block.mark));
         heap.grow(&mut block, 200_000);
         assert_eq!((heap.tally().damaged, block.size()), (0, 200_000));
         // SAFETY: the byte is in the block.

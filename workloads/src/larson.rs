@@ -5,9 +5,9 @@
 //! what is measured, and each round they pass their sets of blocks on.
 
 use crate::Report;
+use crate::heap::Block;
 use crate::numbers::{Numbers, Sizes};
-use crate::random::empty;
-use crate::scenarios::for_each_group;
+use crate::steps::for_each_group;
 use crate::team::together;
 use crate::wait::Meeting;
 use std::alloc::GlobalAlloc;
@@ -20,7 +20,7 @@ const SIZES: Sizes = Sizes { low: 10, high: 500 };
 
 /// `steps` blocks replaced in each of `threads` threads.
 pub(crate) fn larson<A: GlobalAlloc + Sync>(allocator: &A, threads: usize, steps: u64) -> Report {
-    let sets: Vec<_> = (0..threads).map(|_| Mutex::new(empty(SET))).collect();
+    let sets: Vec<_> = (0..threads).map(|_| Mutex::new(Block::places(SET))).collect();
     let mut seats: Vec<_> = (0..threads).collect();
     let round_done = Meeting::new(threads);
     together(allocator, &mut seats, |heap, &mut index| {

@@ -27,6 +27,7 @@ mod producer_consumer;
 mod random;
 mod ring;
 mod scenarios;
+mod steps;
 mod table;
 mod team;
 mod wait;

@@ -56,6 +56,12 @@ mod tests {
     }
 
     #[test]
+    fn threads_have_sequences_of_their_own() {
+        let first = |index| Numbers::of_thread(index).next();
+        assert!(first(0) != first(1) && first(1) != first(2) && first(2) != first(0));
+    }
+
+    #[test]
     fn sizes_are_spread_over_their_range() {
         let sizes = Sizes { low: 16, high: 31 };
         let mut numbers = Numbers::of_thread(3);

@@ -4,7 +4,7 @@ use crate::Report;
 use crate::heap::Block;
 use crate::numbers::{Numbers, Sizes};
 use crate::ring::{Giver, Ring, Taker};
-use crate::scenarios::for_each_group;
+use crate::steps::for_each_group;
 use crate::team::together;
 use crate::wait::until;
 use std::alloc::GlobalAlloc;

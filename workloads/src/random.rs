@@ -18,7 +18,7 @@ const LARGE: Sizes = Sizes { low: (32 << 10) + 1, high: 512 << 10 };
 
 /// `steps` steps with blocks of `sizes` in `slots` slots.
 pub(crate) fn mixed<A: GlobalAlloc>(allocator: &A, sizes: Sizes, slots: usize, steps: u64) -> Report {
-    let mut slots = empty(slots);
+    let mut slots = Block::places(slots);
     alone(allocator, |heap| {
         let mut numbers = Numbers::of_thread(0);
         run(heap, &mut slots, &mut numbers, steps, |numbers| numbers.size(sizes));
@@ -27,18 +27,14 @@ pub(crate) fn mixed<A: GlobalAlloc>(allocator: &A, sizes: Sizes, slots: usize, s
 
 /// `steps` steps in each of `threads` threads, with blocks of 1 KiB to 32 KiB and one of 16 of up to 512 KiB.
 pub(crate) fn mid_large<A: GlobalAlloc + Sync>(allocator: &A, threads: usize, steps: u64) -> Report {
-    let mut seats: Vec<_> = (0..threads).map(|index| (Numbers::of_thread(index), empty(MID_LARGE_SLOTS))).collect();
+    let mut seats: Vec<_> =
+        (0..threads).map(|index| (Numbers::of_thread(index), Block::places(MID_LARGE_SLOTS))).collect();
     together(allocator, &mut seats, |heap, (numbers, slots)| {
         run(heap, slots, numbers, steps, |numbers| {
             let sizes = if numbers.below(16) == 0 { LARGE } else { MID };
             numbers.size(sizes)
         });
     })
-}
-
-/// So many slots with nothing in them.
-pub(crate) fn empty(slots: usize) -> Vec<Option<Block>> {
-    (0..slots).map(|_| None).collect()
 }
 
 /// The steps, and the end of what is left.

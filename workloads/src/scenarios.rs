@@ -3,7 +3,7 @@
 use crate::Report;
 use crate::heap::{Block, Heap};
 use crate::numbers::{Numbers, Sizes};
-use crate::random::empty;
+use crate::steps::for_each_group;
 use crate::team::alone;
 use std::alloc::GlobalAlloc;
 
@@ -36,7 +36,7 @@ pub(crate) fn string_builder<A: GlobalAlloc>(allocator: &A, steps: u64) -> Repor
 
 /// `steps` tokens: each is filled, waits until 256 others have come, and goes, the first one first.
 pub(crate) fn token_stream<A: GlobalAlloc>(allocator: &A, steps: u64) -> Report {
-    let mut stream = empty(TOKENS);
+    let mut stream = Block::places(TOKENS);
     alone(allocator, |heap| {
         let mut numbers = Numbers::of_thread(0);
         let mut end = 0;
@@ -70,15 +70,4 @@ pub(crate) fn small_objects<A: GlobalAlloc>(allocator: &A, steps: u64) -> Report
             objects.drain(..).for_each(|object| heap.check_and_free(object));
         });
     })
-}
-
-/// Calls `work` with `group` as often as it fits into `steps`, and once with the rest.
-pub(crate) fn for_each_group(steps: u64, group: usize, mut work: impl FnMut(usize)) {
-    for _ in 0..steps / group as u64 {
-        work(group);
-    }
-    let rest = (steps % group as u64) as usize;
-    if rest > 0 {
-        work(rest);
-    }
 }

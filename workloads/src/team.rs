@@ -66,3 +66,40 @@ where
         time: start.zip(end).map(|(start, end)| end - start).unwrap_or_default(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heap::tests::Same;
+    use std::alloc::System;
+    use std::time::Duration;
+
+    #[test]
+    fn a_report_is_the_sum_of_the_threads() {
+        let work = |sizes: &mut [Vec<u32>]| {
+            together(&System, sizes, |heap, sizes: &mut Vec<u32>| {
+                sizes.iter().for_each(|&size| {
+                    let block = heap.allocate(size);
+                    heap.free(block);
+                });
+                thread::sleep(Duration::from_millis(2));
+            })
+        };
+        let report = work(&mut [vec![1, 2], vec![3], vec![4, 5, 6]]);
+        assert_eq!((report.operations, report.damaged), (12, 0));
+        assert!(report.time >= Duration::from_millis(2));
+        // Threads have no order, requests have.
+        assert_eq!(work(&mut [vec![3], vec![4, 5, 6], vec![1, 2]]).checksum, report.checksum);
+        assert_ne!(work(&mut [vec![2, 1], vec![3], vec![4, 5, 6]]).checksum, report.checksum);
+    }
+
+    #[test]
+    fn a_report_tells_of_damage() {
+        let damage = |heap: &mut Heap<'_, Same>| {
+            let (first, _second) = (heap.allocate(8), heap.allocate(8));
+            heap.check_and_free(first);
+        };
+        assert_eq!(alone(&Same::new(), damage).damaged, 1);
+        assert_eq!(together(&Same::new(), &mut [()], |heap, ()| damage(heap)).damaged, 1);
+    }
+}

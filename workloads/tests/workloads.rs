@@ -136,7 +136,7 @@ fn threads_free_the_share_of_each_others_blocks_that_they_should() {
 
 #[test]
 fn damage_is_noticed() {
-    for workload in WORKLOADS.iter().filter(|workload| workload.threads == 1) {
+    for workload in WORKLOADS {
         let report = run(workload, &Scribbling::new(System), 2000);
         assert!(report.damaged > 0, "{}", workload.name);
     }

@@ -2,9 +2,9 @@
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
-use std::ptr::null_mut;
+use std::ptr::{null_mut, with_exposed_provenance_mut};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 /// Bytes before each block of [`Counting`], for the thread that it came from.
 const HEADER: usize = 16;
@@ -121,55 +121,78 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Counting<A> {
     }
 }
 
-/// An allocator that writes to a live block each time it is asked for another one. For a single thread.
+/// Blocks that [`Scribbling`] has in mind.
+const VICTIMS: usize = 256;
+
+/// An allocator that writes to a live block of somebody's each time it is asked for another one.
 #[derive(Debug)]
 pub struct Scribbling<A> {
     /// Where the blocks come from.
     allocator: A,
-    /// Addresses of the live blocks.
-    live: Mutex<Vec<usize>>,
+    /// Addresses of live blocks, each at its [`place`], or 0; and the place whose turn it is.
+    victims: Mutex<([usize; VICTIMS], usize)>,
+}
+
+/// The place of a block among the victims.
+fn place(block: usize) -> usize {
+    block / 16 % VICTIMS
 }
 
 impl<A: GlobalAlloc> Scribbling<A> {
     /// No blocks yet.
     pub fn new(allocator: A) -> Self {
-        Self { allocator, live: Mutex::default() }
+        Self { allocator, victims: Mutex::new(([0; VICTIMS], 0)) }
     }
 
-    /// Changes the first byte of one of the live blocks.
-    fn scribble(live: &[usize]) {
-        if let Some(&block) = live.get(live.len() / 2) {
-            let first = std::ptr::with_exposed_provenance_mut::<u8>(block);
-            // SAFETY: the block is live, and its owner, the only thread, is in the allocator.
-            unsafe { first.write(first.read().wrapping_add(1)) };
+    /// Changes the first byte of a live block.
+    fn scribble(&self) {
+        let (victims, turn) = &mut *self.victims.lock().expect("no panic");
+        *turn = (*turn + 1) % VICTIMS;
+        if victims[*turn] != 0 {
+            let first = with_exposed_provenance_mut(victims[*turn]);
+            // SAFETY: the block is live as long as the victims are locked. That its owner may look at the byte at the
+            // same time is what the workloads must notice.
+            unsafe { AtomicU8::from_ptr(first).fetch_add(1, Relaxed) };
+        }
+    }
+
+    /// Has the block in mind, unless there is none.
+    fn remember(&self, block: *mut u8) {
+        let block = block.expose_provenance();
+        self.victims.lock().expect("no panic").0[place(block)] = block;
+    }
+
+    /// Leaves the block alone.
+    fn forget(&self, block: *mut u8) {
+        let victim = &mut self.victims.lock().expect("no panic").0[place(block.addr())];
+        if *victim == block.addr() {
+            *victim = 0;
         }
     }
 }
 
-// SAFETY: the allocator behind it answers every call. What it does to contents is what the workloads must notice.
+// SAFETY: the allocator behind it answers every call. What it does to contents is its purpose.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Scribbling<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let mut live = self.live.lock().expect("one thread");
-        Self::scribble(&live);
-        // SAFETY: the caller's promises are those that this call asks for. The byte makes the first one readable.
+        self.scribble();
+        // SAFETY: the caller's promises are those that this call asks for. Zeroed: no byte without a value is changed.
         let block = unsafe { self.allocator.alloc_zeroed(layout) };
-        live.push(block.expose_provenance());
+        self.remember(block);
         block
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        self.live.lock().expect("one thread").retain(|&live| live != block.addr());
+        self.forget(block);
         // SAFETY: as above.
         unsafe { self.allocator.dealloc(block, layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        let mut live = self.live.lock().expect("one thread");
-        Self::scribble(&live);
-        live.retain(|&live| live != block.addr());
+        self.scribble();
+        self.forget(block);
         // SAFETY: as above.
         let block = unsafe { self.allocator.realloc(block, layout, size) };
-        live.push(block.expose_provenance());
+        self.remember(block);
         block
     }
 }
