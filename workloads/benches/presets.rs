@@ -1,9 +1,9 @@
 //! Every workload on Mixed, on the preset that is made for it, and on the system's allocator, in one process.
 //!
-//! `cargo bench -p hakmem-workloads` takes a few minutes; `-- NAME` behind it keeps to the workloads whose name contains
-//! NAME, and `-- '^NAME/'` to that one. An element is a block allocated, freed or resized. Every side is compiled in, and
-//! Rust tells it the size of a block that it frees. A `preset-*` feature would make hakmem the system's allocator too:
-//! measure without one.
+//! `cargo bench -p hakmem-workloads` takes a few minutes; `-- NAME` behind it keeps to the workloads with NAME in their
+//! names, and `-- '^NAME/'` to that one. An element is a block allocated, freed or resized. Every side is compiled in,
+//! and Rust tells it the size of a block that it frees. A `preset-*` feature would make hakmem the system's allocator
+//! too: measure without one.
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};

@@ -1,4 +1,4 @@
-//! What a thread of a workload allocates with: blocks that are written as they are made, and a count of all that was done.
+//! What a thread of a workload allocates with: blocks that are written as they are made, and a count of what was done.
 
 use std::alloc::{GlobalAlloc, Layout, handle_alloc_error};
 use std::ptr::NonNull;
@@ -54,7 +54,7 @@ pub(crate) struct Heap<'a, A> {
     others: u64,
     /// Of the sizes, in the order of the requests.
     checksum: u64,
-    /// Blocks that were not found as they were left.
+    /// Looks at a block that was not found as it was left.
     damaged: u64,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Tally {
     pub operations: u64,
     /// Of the sizes requested.
     pub checksum: u64,
-    /// Blocks that were not found as they were left.
+    /// Looks at a block that was not found as it was left.
     pub damaged: u64,
 }
 

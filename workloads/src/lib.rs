@@ -43,7 +43,7 @@ pub struct Report {
     pub operations: u64,
     /// Of the sizes that each thread requested, in its order. The same in each run of a workload with the same scale.
     pub checksum: u64,
-    /// Blocks whose contents were not what had been written. An allocator that is correct leaves this at 0.
+    /// Looks at a block whose contents were not what had been written. An allocator that is correct leaves this at 0.
     pub damaged: u64,
     /// From the first allocation to the last free, both included; without the making of threads.
     pub time: Duration,

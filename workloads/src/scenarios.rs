@@ -1,4 +1,4 @@
-//! The three scenarios of hakmem's Phase 6.12: blocks that die young, in order, or late. All are looked at when they die.
+//! The three scenarios of hakmem's Phase 6.12: blocks that die young, in order, or late, and are looked at then.
 
 use crate::Report;
 use crate::heap::{Block, Heap};

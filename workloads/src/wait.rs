@@ -1,4 +1,4 @@
-//! Waiting without sleep: to wake a thread takes as long as thousands of allocations, which would be all that is measured.
+//! Waiting without sleep: to wake a thread takes as long as thousands of allocations, and would be what is measured.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicUsize, Ordering};

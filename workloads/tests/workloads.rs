@@ -138,7 +138,14 @@ fn threads_free_the_share_of_each_others_blocks_that_they_should() {
 fn damage_is_noticed() {
     for workload in WORKLOADS {
         let report = run(workload, &Scribbling::new(System), 2000);
-        assert!(report.damaged > 0, "{}", workload.name);
+        let least = match workload.name {
+            // More than are left at the end: each is looked at when it goes.
+            "token-stream" => 257,
+            // More than there are: each is looked at twice.
+            "small-objects" => 2001,
+            _ => 1,
+        };
+        assert!(report.damaged >= least, "{}: {}", workload.name, report.damaged);
     }
 }
 
