@@ -6,10 +6,14 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+use crate::bench::{AbArgs, BenchArgs};
+use crate::completions::CompletionsArgs;
+use crate::doctor::DoctorArgs;
 use crate::flips::{self, Flips};
 use crate::preset::{self, Choice, ChoiceParser};
+use crate::stats::StatsArgs;
 
-/// Run programs under hakmem, a malloc replacement; build its presets and show them.
+/// Run programs under hakmem, a malloc replacement; build its presets, show and measure them.
 #[derive(Parser)]
 #[command(
     name = "hakmem",
@@ -19,12 +23,16 @@ Examples:
   hakmem run -- python3 -c 'print(1)'
   hakmem build --preset mixed --out /usr/local/lib
   hakmem presets mixed
+  hakmem bench mixed larson --against jemalloc
+  hakmem ab mixed mixed+no-free-dualhot
+  hakmem stats -- python3 -c 'print(1)'
+  hakmem doctor
 
 Exit codes:
   0    Success.
   1    It failed, and stderr says why.
   2    The arguments make no sense.
-  Those of run are its own: see `hakmem run --help`."
+  Those of run and stats are their own: see `hakmem run --help`."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -36,6 +44,11 @@ pub enum Command {
     Run(RunArgs),
     Build(BuildArgs),
     Presets(PresetsArgs),
+    Bench(BenchArgs),
+    Ab(AbArgs),
+    Stats(StatsArgs),
+    Doctor(DoctorArgs),
+    Completions(CompletionsArgs),
 }
 
 /// Run a program with hakmem as its malloc.
@@ -214,6 +227,17 @@ impl Cli {
             command.build();
             let build = command.find_subcommand_mut("build").expect("there is that subcommand");
             return Err(build.error(ErrorKind::ArgumentConflict, "--with and --without change one preset, not several"));
+        }
+        let problem = match &self.command {
+            Command::Bench(args) => args.problem().map(|problem| ("bench", problem)),
+            Command::Ab(args) => args.plan().err().map(|problem| ("ab", problem)),
+            _ => None,
+        };
+        if let Some((name, problem)) = problem {
+            let mut command = Self::command();
+            command.build();
+            let command = command.find_subcommand_mut(name).expect("there is that subcommand");
+            return Err(command.error(ErrorKind::ValueValidation, problem));
         }
         Ok(self)
     }
