@@ -12,12 +12,12 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 /// How long a test waits for what has to come.
-const HANGS: Duration = Duration::from_secs(120);
+const HANGS: Duration = Duration::from_secs(60);
 
 /// Allocates 100 blocks of 200 bytes and frees 40 of them; its argument says what it does besides.
 const PROGRAM: &str = r#"
@@ -171,20 +171,34 @@ impl Running {
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
     }
 
-    /// Waits for the end of the command, while the input stays open.
+    /// Waits for the end of the command, while its input stays open.
+    #[track_caller]
     fn wait(&mut self) -> ExitStatus {
-        let input = self.child.stdin.take();
-        let status = self.child.wait().unwrap();
-        self.child.stdin = input;
-        status
+        let start = Instant::now();
+        while start.elapsed() < HANGS {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        panic!("it hangs:\n{}", text(&self.seen));
     }
 
     /// Ends the program's input; returns how the command ended and all that it wrote to stderr.
+    #[track_caller]
     fn finish(mut self) -> (ExitStatus, Vec<u8>) {
         drop(self.child.stdin.take());
-        let status = self.child.wait().unwrap();
+        let status = self.wait();
         self.seen.extend(self.pieces.iter().flatten());
-        (status, self.seen)
+        (status, std::mem::take(&mut self.seen))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // After a failure it may still run.
+        _ = self.child.kill();
+        _ = self.child.wait();
     }
 }
 

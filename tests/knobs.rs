@@ -83,7 +83,7 @@ fn free_keep_keeps_what_batch_gives_back() {
     let (kept, batch) = (left_after_a_burst(&Kept::new()), left_after_a_burst(&Batch::new()));
     println!("kept {kept}, batch {batch} bytes");
     assert!(kept > 56 * MIB, "kept only {kept} bytes");
-    assert!(batch < 12 * MIB, "batch left {batch} bytes");
+    assert!(batch < 32 * MIB, "batch left {batch} bytes");
 }
 
 #[test]

@@ -12,6 +12,7 @@ hakmem::export_malloc!(hakmem::Selected);
 
 // The prebuilt core library refers to it where nothing is optimised; with panics that abort nobody calls it. Hidden: an
 // exported one would be taken for that of a Rust program.
+#[cfg(not(test))]
 core::arch::global_asm!(
     ".pushsection .text.rust_eh_personality,\"ax\",@progbits",
     ".globl rust_eh_personality",

@@ -108,7 +108,10 @@ impl Geometry {
         let mut word = (self.preallocated.0 as u128) << 64;
         let mut index = 0;
         while index < logs.len() {
-            word |= (logs[index].trailing_zeros() as u128 & 0x1f) << (72 + 8 * index);
+            // What is no power of two, or too large, becomes a number that `problem` refuses.
+            let possible = logs[index].is_power_of_two() && logs[index] < 1 << 31;
+            let log = if possible { logs[index].trailing_zeros() } else { 31 };
+            word |= (log as u128) << (72 + 8 * index);
             index += 1;
         }
         index = 0;
@@ -208,6 +211,21 @@ mod tests {
         for geometry in [Geometry::STANDARD, odd] {
             assert_eq!(Geometry::unpack(geometry.bins, geometry.pack()), geometry);
             assert_eq!(geometry.problem(), None);
+        }
+    }
+
+    #[test]
+    fn impossible_numbers_stay_impossible_when_packed() {
+        let standard = Geometry::STANDARD;
+        for wrong in [
+            Geometry { page: 192 << 10, ..standard },
+            Geometry { segment: 3 << 20, ..standard },
+            Geometry { segment: 1 << 53, ..standard },
+            Geometry { magazine_bytes: 24 << 10, ..standard },
+            Geometry { first_bytes: 5000, ..standard },
+            Geometry { first_bytes: 0, ..standard },
+        ] {
+            assert!(Geometry::unpack(wrong.bins, wrong.pack()).problem().is_some(), "{wrong:?}");
         }
     }
 

@@ -117,7 +117,7 @@ knobs! {
     MadviseStrict = 2, "madvise-strict", ready;
     #[doc = "Heaps beyond a few megabytes, and huge blocks, ask the kernel for huge pages."]
     ThpAuto = 3, "thp-auto", ready;
-    #[doc = "Counts blocks by bin and refills and flushes, per thread, summed on demand."]
+    #[doc = "Counts blocks by bin, per thread, summed on demand."]
     HeapStats = 4, "heap-stats", ready;
     #[doc = "Prints the counters on stderr when the process ends, and on SIGUSR2."]
     HeapStatsDump = 5, "heap-stats-dump", ready;

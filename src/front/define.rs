@@ -74,7 +74,7 @@ macro_rules! define_front {
                     $module::slot().cast()
                 }
 
-                fn set_slot(heap: *mut ThreadHeap<Config>) {
+                unsafe fn set_slot(heap: *mut ThreadHeap<Config>) {
                     $module::set_slot(heap.cast());
                 }
 

@@ -35,7 +35,10 @@ pub unsafe trait Instance<C: Config>: 'static {
     /// Reads the calling thread's slot.
     fn slot() -> *mut ThreadHeap<C>;
     /// Writes the calling thread's slot.
-    fn set_slot(heap: *mut ThreadHeap<C>);
+    ///
+    /// # Safety
+    /// `heap` is one of the stand-ins, or a heap that belongs to the calling thread.
+    unsafe fn set_slot(heap: *mut ThreadHeap<C>);
     /// The heap behind the front.
     fn state() -> &'static State<C>;
 }
@@ -280,7 +283,7 @@ impl<I: Instance<C>, C: Config> Front<I, C> {
         if size <= usable {
             if size < usable / 4 {
                 // SAFETY: the block is the caller's, and what lies beyond `size` is not kept.
-                unsafe { service::shrunk(block, size, usable) };
+                unsafe { service::shrunk::<C>(block, size, usable) };
             }
             return block;
         }

@@ -6,7 +6,7 @@
 //! leaves what it frees to the next slow path.
 
 use crate::config::Config;
-use crate::config::bins::{ALIGN, GRANULE};
+use crate::config::bins::ALIGN;
 use crate::heap::arena::Arena;
 use crate::heap::counters::{Counters, Path};
 use crate::heap::life::Hooks;
@@ -112,7 +112,7 @@ fn as_guest<C: Config>(
         }
         core::hint::spin_loop();
     }
-    state.shared.huge.allocate::<C>(size, GRANULE, zero, Patience::Try)
+    state.shared.huge.allocate::<C>(size, C::PAGE, zero, Patience::Try)
 }
 
 /// A huge block; null if no memory is to be had.
@@ -242,7 +242,9 @@ fn kind<C: Config>(block: *mut u8) -> Kind {
         page_map::FOREIGN | page_map::GONE if foreign::plausible(block) => Kind::Foreign,
         page_map::GONE => Kind::Wrong(Misuse::AlreadyFree),
         page_map::FOREIGN => Kind::Wrong(Misuse::NotABlock),
-        _ => Kind::Bin(code),
+        _ if code < C::BINS => Kind::Bin(code),
+        // Of another front end, which has more bins.
+        _ => Kind::Wrong(Misuse::NotABlock),
     }
 }
 
@@ -262,7 +264,8 @@ fn inside_segment<C: Config>(block: *mut u8) -> Misuse {
 pub unsafe fn free<C: Config>(state: &'static State<C>, block: *mut u8) {
     if block.is_null() {
         if C::PATH_STATS {
-            with_means(state, |means| count(state, means, Path::FreeNull, Path::FreeNull, Counters::take::<C>));
+            let work = |means| count(state, means, Path::FreeNull, Path::FreeNull, Counters::take::<C>);
+            errno::kept(|| with_means(state, work));
         }
         return;
     }
@@ -380,7 +383,7 @@ pub unsafe fn reallocate<C: Config>(state: &'static State<C>, block: *mut u8, si
     match stays {
         Ok(now) if !now.is_null() => {
             // SAFETY: the block is the caller's, and what lies beyond `size` is not kept.
-            unsafe { shrunk(now, size, usable_size::<C>(now)) };
+            unsafe { shrunk::<C>(now, size, usable_size::<C>(now)) };
             return now;
         }
         Ok(_) => {}
@@ -404,8 +407,8 @@ pub unsafe fn reallocate<C: Config>(state: &'static State<C>, block: *mut u8, si
 /// The block is the caller's, of `usable` bytes.
 #[cold]
 #[inline(never)]
-pub unsafe fn shrunk(block: *mut u8, size: usize, usable: usize) {
-    if size < usable / 4 {
+pub unsafe fn shrunk<C: Config>(block: *mut u8, size: usize, usable: usize) {
+    if size < usable / 4 && !C::FREE_KEEP && !C::WHOLE_SEGMENTS {
         // SAFETY: by the caller's promise.
         errno::kept(|| unsafe { memory::purge_tail(block, size, usable) });
     }

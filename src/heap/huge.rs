@@ -58,9 +58,10 @@ impl Cache {
         self.bytes += range.len;
     }
 
-    /// The best fit: the smallest range that wastes at most an eighth.
-    fn take(&mut self, len: usize) -> Option<Range> {
-        let fits = |range: &Range| range.len >= len && range.len - len <= len / 8;
+    /// The best fit at a multiple of `align`: the smallest range that wastes at most an eighth.
+    fn take(&mut self, len: usize, align: usize) -> Option<Range> {
+        let fits =
+            |range: &Range| range.len >= len && range.len - len <= len / 8 && range.start.addr().is_multiple_of(align);
         let kept = self.ranges.iter().take(self.count).enumerate();
         let (index, _) = kept.filter(|(_, range)| fits(range)).min_by_key(|(_, range)| range.len)?;
         Some(self.remove(index))
@@ -142,7 +143,7 @@ impl Huge {
         // SAFETY: the range is mapped and this thread's until the block is handed out.
         unsafe {
             // Purging clears as well, and costs nothing for what the program never touches.
-            if zero && !clean && !memory::purge(range.start, range.len) {
+            if zero && !clean && (C::FREE_KEEP || !memory::purge(range.start, range.len)) {
                 range.start.write_bytes(0, size);
             }
             range.mark_live();
@@ -158,7 +159,7 @@ impl Huge {
         let mut cache = self.cache.lock_with(patience)?;
         // Relaxed: a count, compared with limits.
         cache.keeper.gives(self.live.load(Ordering::Relaxed) + len);
-        let fit = if align <= GRANULE { cache.take(len) } else { None };
+        let fit = cache.take(len, align);
         if fit.is_none() {
             cache.keeper.wanted(len);
         }
@@ -220,7 +221,9 @@ impl Huge {
         let old = usable(start)?;
         let Some(new) = size.checked_next_multiple_of(GRANULE) else { return Ok(null_mut()) };
         if new < old {
-            self.shrink(start, old, new);
+            if !C::FREE_KEEP {
+                self.shrink(start, old, new);
+            }
             return Ok(start);
         }
         if new == old {
@@ -240,7 +243,7 @@ impl Huge {
             self.blocks.fetch_add(1, Ordering::Relaxed);
             return self.free::<C>(start).map(|()| range.start);
         }
-        let grown = grow(start, old, new);
+        let grown = grow::<C>(start, old, new);
         if !grown.is_null() {
             // Relaxed: a count, compared with limits.
             self.live.fetch_add(new - old, Ordering::Relaxed);
@@ -271,19 +274,23 @@ impl Default for Huge {
 }
 
 /// Makes the block at `start` longer, in place or elsewhere; null if the OS refuses.
-fn grow(start: *mut u8, old: usize, new: usize) -> *mut u8 {
+fn grow<C: Config>(start: *mut u8, old: usize, new: usize) -> *mut u8 {
+    let thp = C::THP && new >= memory::HUGE_PAGE;
     if page_map::make_writable(start.addr(), new) {
         match memory::resize_in_place(start, old, new) {
             Resized::Done => {
                 // SAFETY: the range is the caller's block, just grown.
                 unsafe { Range { start, len: new }.mark_live() };
+                if thp {
+                    memory::advise_huge_pages(start, new);
+                }
                 return start;
             }
             Resized::NoRoom => {}
             Resized::Never => return null_mut(),
         }
     }
-    let to = memory::reserve_aligned(new, GRANULE);
+    let to = memory::reserve_aligned(new, if thp { memory::HUGE_PAGE } else { GRANULE });
     if to.is_null() {
         return to;
     }
@@ -296,6 +303,9 @@ fn grow(start: *mut u8, old: usize, new: usize) -> *mut u8 {
         page_map::set(start.addr(), old / GRANULE, page_map::GONE);
         if memory::move_to(start, old, to, new) {
             Range { start: to, len: new }.mark_live();
+            if thp {
+                memory::advise_huge_pages(to, new);
+            }
             return to;
         }
         Range { start, len: old }.mark_live();

@@ -64,6 +64,7 @@ pub trait Hooks: Sync {
 /// A front end in the list of the fork hooks.
 pub struct Watched {
     front: &'static dyn Hooks,
+    listed: AtomicBool,
     next: AtomicPtr<Watched>,
 }
 
@@ -71,7 +72,7 @@ impl Watched {
     /// In no list yet.
     #[must_use]
     pub const fn new(front: &'static dyn Hooks) -> Self {
-        Self { front, next: AtomicPtr::new(null_mut()) }
+        Self { front, listed: AtomicBool::new(false), next: AtomicPtr::new(null_mut()) }
     }
 }
 
@@ -79,18 +80,23 @@ impl Watched {
 static FRONTS: AtomicPtr<Watched> = AtomicPtr::new(null_mut());
 static REGISTERED: AtomicBool = AtomicBool::new(false);
 
-/// Includes `watched` in what the fork hooks do.
-pub fn watch_forks(watched: &'static Watched) {
-    let this = (&raw const *watched).cast_mut();
-    let mut head = FRONTS.load(Ordering::Relaxed);
-    loop {
-        watched.next.store(head, Ordering::Relaxed);
-        // Release: whoever finds it in the list sees its `next`.
-        match FRONTS.compare_exchange_weak(head, this, Ordering::Release, Ordering::Relaxed) {
-            Ok(_) => break,
-            Err(now) => head = now,
-        }
+/// Includes `watched` in what the fork hooks do. No fork comes in between: it holds the same lock.
+pub fn list(watched: &'static Watched) {
+    // Relaxed, here and below: the lock orders it all.
+    if watched.listed.load(Ordering::Relaxed) {
+        return;
     }
+    page_map::raw().lock();
+    if !watched.listed.swap(true, Ordering::Relaxed) {
+        watched.next.store(FRONTS.load(Ordering::Relaxed), Ordering::Relaxed);
+        // Release: whoever finds it in the list sees its `next`.
+        FRONTS.store((&raw const *watched).cast_mut(), Ordering::Release);
+    }
+    page_map::raw().unlock();
+}
+
+/// Has the fork hooks run.
+pub fn watch_forks() {
     // Relaxed: only the exchange matters, nothing else is published.
     if !REGISTERED.swap(true, Ordering::Relaxed) {
         // SAFETY: the hooks take no arguments and stay loaded.
@@ -158,7 +164,7 @@ pub fn report_when_asked() {
 static REPORTING: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn on_signal(_: c_int) {
-    // Acquire: pairs with the release in `watch_forks`.
+    // Acquire: pairs with the release in `list`.
     errno::kept(|| for_each_front(FRONTS.load(Ordering::Acquire), Hooks::report));
 }
 
@@ -174,9 +180,9 @@ static LOCKED: AtomicPtr<Watched> = AtomicPtr::new(null_mut());
 /// Takes every lock. No signal handler may run until they are given back: it would wait for its own thread.
 unsafe extern "C" fn before_fork() {
     let mask = signals::block_all();
-    // Acquire: pairs with the release in `watch_forks`. A front end that comes later is not part of this fork.
-    let first = FRONTS.load(Ordering::Acquire);
     page_map::raw().lock();
+    // Acquire: pairs with the release in `list`. A front end that comes later waits for the lock.
+    let first = FRONTS.load(Ordering::Acquire);
     for_each_front(first, |front| front.for_each_lock(&|lock| lock.lock()));
     // Relaxed: read by this thread, or by its copy in the child.
     LOCKED.store(first, Ordering::Relaxed);

@@ -76,8 +76,8 @@ impl<C: Config> Default for Shared<C> {
 pub struct State<C: Config> {
     /// Reads the calling thread's slot.
     pub slot: fn() -> *mut ThreadHeap<C>,
-    /// Writes the calling thread's slot.
-    pub set_slot: fn(*mut ThreadHeap<C>),
+    /// Writes the calling thread's slot, see [`Instance::set_slot`](crate::Instance::set_slot).
+    pub set_slot: unsafe fn(*mut ThreadHeap<C>),
     /// Whether a slow path is at work on the calling thread.
     pub busy: fn() -> bool,
     /// Marks that a slow path is at work on the calling thread, or not.
@@ -95,6 +95,8 @@ impl<C: Config> State<C> {
         if self.shared.ready.load(Ordering::Acquire) {
             return;
         }
+        // First, so that no fork comes while this front end's locks are held that it knows nothing of.
+        life::list(self.watched);
         {
             let mut key = self.shared.key.lock();
             if self.shared.ready.load(Ordering::Acquire) {
@@ -109,7 +111,7 @@ impl<C: Config> State<C> {
             self.shared.ready.store(true, Ordering::Release);
         }
         // Outside the lock and with `ready` set: registering may allocate.
-        life::watch_forks(self.watched);
+        life::watch_forks();
         if C::STATS_DUMP {
             life::report_when_asked();
         }

@@ -185,7 +185,8 @@ impl<C: Config> ThreadHeap<C> {
             stock::enlist(arena, raw);
             &*raw
         };
-        (state.set_slot)(raw);
+        // SAFETY: the heap is the calling thread's from here on.
+        unsafe { (state.set_slot)(raw) };
         Some(heap)
     }
 
@@ -208,7 +209,8 @@ impl<C: Config> ThreadHeap<C> {
     /// The exit hook of the thread that `self` belongs to: returns everything; the thread goes on without a heap.
     pub fn detach(&self) {
         let state = self.arena.get().state();
-        (state.set_slot)(DEAD.as_heap());
+        // SAFETY: a stand-in.
+        unsafe { (state.set_slot)(DEAD.as_heap()) };
         self.flush();
         self.give_spares();
         if C::STATS {

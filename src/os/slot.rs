@@ -27,7 +27,7 @@ macro_rules! __thread_slot {
         );
 
         #[inline(always)]
-        pub fn slot() -> *mut () {
+        pub(super) fn slot() -> *mut () {
             let heap;
             // SAFETY: reads the calling thread's slot, which exists as long as the thread. `pure, readonly`: two reads
             // without a write between them may be merged.
@@ -42,7 +42,7 @@ macro_rules! __thread_slot {
             heap
         }
 
-        pub fn set_slot(heap: *mut ()) {
+        pub(super) fn set_slot(heap: *mut ()) {
             // SAFETY: writes the calling thread's slot and nothing else.
             unsafe {
                 ::core::arch::asm!(
@@ -55,7 +55,7 @@ macro_rules! __thread_slot {
             }
         }
 
-        pub fn busy() -> bool {
+        pub(super) fn busy() -> bool {
             let mark: usize;
             // SAFETY: reads the calling thread's mark. Not `pure`: a signal handler's code may come in between.
             unsafe {
@@ -69,7 +69,7 @@ macro_rules! __thread_slot {
             mark != 0
         }
 
-        pub fn set_busy(mark: bool) {
+        pub(super) fn set_busy(mark: bool) {
             // SAFETY: writes the calling thread's mark and nothing else. A barrier for the compiler, as `asm!` is.
             unsafe {
                 ::core::arch::asm!(

@@ -32,6 +32,8 @@ const CHAIN_FLOOR: usize = 64 << 10;
 const SHRINK: usize = 4;
 /// About as many bytes a thread's magazines hold at most.
 const SHRINK_CACHED: usize = 8 << 20;
+/// Full magazines after which a thread sums up again what it caches, at the latest.
+const LONGEST_WAIT: usize = 4;
 /// Peaks below this many bytes are not worth emptying caches for.
 const SHRINK_FLOOR: usize = 1 << 20;
 
@@ -280,8 +282,8 @@ fn shrink<C: Config>(heap: &ThreadHeap<C>) -> bool {
     }
     let missing = out.saturating_sub(heap.cached_bytes()).saturating_sub(peak / SHRINK);
     if missing > 0 {
-        // This comes once for each magazine that the thread fills.
-        heap.shrink_wait.set((missing / C::GEOMETRY.magazine_bytes) as u32);
+        // Not for long: other threads free too, and small magazines do not come here.
+        heap.shrink_wait.set((missing / C::GEOMETRY.magazine_bytes).min(LONGEST_WAIT) as u32);
         return false;
     }
     if may_be_in_handler(heap) {
