@@ -29,11 +29,11 @@ pub fn read(section: &Section<'_>) -> Geometry {
     };
     Geometry {
         bins: bins(section).unwrap_or(standard.bins),
-        page: section.number("page").unwrap_or(standard.page),
-        segment: section.number("segment").unwrap_or(standard.segment),
+        page: section.number("page", standard.page).unwrap_or(standard.page),
+        segment: section.number("segment", standard.segment).unwrap_or(standard.segment),
         magazine,
-        magazine_bytes: section.number("magazine-bytes").unwrap_or(standard.magazine_bytes),
-        first_bytes: section.number("first-bytes").unwrap_or(standard.first_bytes),
+        magazine_bytes: section.number("magazine-bytes", standard.magazine_bytes).unwrap_or(standard.magazine_bytes),
+        first_bytes: section.number("first-bytes", standard.first_bytes).unwrap_or(standard.first_bytes),
         preallocated: section
             .text("preallocated")
             .and_then(|mask| section.classes("preallocated", mask))

@@ -65,10 +65,10 @@ impl<'a> Section<'a> {
     }
 
     /// A number; what is negative becomes 0.
-    pub fn number(&self, key: &str) -> Option<usize> {
+    pub fn number(&self, key: &str, example: usize) -> Option<usize> {
         match self.value(key)? {
             Value::Integer(number) => Some(clamped(*number)),
-            other => self.unlike(key, other, "an integer", &format!("{key} = 65536")),
+            other => self.unlike(key, other, "an integer", &format!("{key} = {example}")),
         }
     }
 
