@@ -312,6 +312,8 @@ fn a_file_needs_a_name_of_its_own() {
         ("1st", plain("1st")),
         ("own-", plain("own-")),
         ("selected", "the name `selected` has another meaning. Remedy: rename the file.".into()),
+        ("type", "the name `type` has another meaning. Remedy: rename the file.".into()),
+        ("path", "the name `path` has another meaning. Remedy: rename the file.".into()),
         (
             "mixed",
             "the library has a preset `mixed` of its own. Remedy: rename the file, or use the feature preset-mixed."
