@@ -190,6 +190,12 @@ fn pages_of_128_kib_and_segments_of_other_sizes() {
     works(&Large::new());
     works(&Few::new());
     works(&Short::new());
+    // A heap without freed blocks at hand. What has no bin takes whole pages, up to half a segment less a page: a huge block would come in steps of 64 KiB.
+    hakmem::define_front!(Fresh in fresh = Large::WORDS);
+    // SAFETY: the blocks are live.
+    let usable = |block| unsafe { Fresh::usable_size(block) };
+    assert_eq!(usable(Fresh::allocate(40_000)), 128 << 10);
+    assert_eq!(usable(Fresh::allocate((3 << 19) + 1)), 13 * (128 << 10));
 }
 
 #[test]

@@ -243,6 +243,16 @@ mod tests {
     }
 
     #[test]
+    fn first_magazines_keep_to_the_geometry() {
+        let first = |first_bytes: usize, size: usize| {
+            let tables = Tables::of(&Geometry { first_bytes, ..Geometry::STANDARD });
+            tables.shapes.iter().find(|shape| shape.size as usize == size).map(|shape| shape.first)
+        };
+        assert_eq!([128, 256, 512, 1024].map(|size| first(1 << 10, size)), [Some(8), Some(4), Some(2), Some(2)]);
+        assert_eq!([512, 1024, 2048].map(|size| first(8 << 10, size)), [Some(8), Some(8), Some(4)]);
+    }
+
+    #[test]
     fn magazines_keep_to_the_geometry() {
         let mut geometry = Geometry { magazine_bytes: 16 << 10, ..Geometry::STANDARD };
         geometry.magazine[Class::C3 as usize] = 5;
