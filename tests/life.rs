@@ -333,6 +333,12 @@ fn memory_comes_back_when_freed_at_random() {
 }
 
 #[test]
+fn memory_of_a_small_heap_comes_back_too() {
+    let case = "40,000 blocks of 16 to 1024 bytes freed, random";
+    MEMORY.check("comes_back", &["-DORDER=RANDOM", "-DLITTLE"], case, "less than half stays, without a further call");
+}
+
+#[test]
 fn memory_comes_back_with_malloc_trim() {
     for order in ["ALLOCATION_ORDER", "REVERSE", "RANDOM"] {
         comes_back(order, &["-DTRIM"], WITH_TRIM);
